@@ -1,0 +1,56 @@
+# `make demo` and `make test` do everything on a fresh machine with python3 >= 3.12 and git.
+VENV := .venv
+PY := $(VENV)/bin/python
+UV := $(VENV)/bin/uv
+UV_VERSION := 0.13.9
+READY := $(VENV)/.ready
+
+.PHONY: setup demo test slow lint fix docs check lock bench clean
+
+setup: $(READY)
+
+$(READY): requirements.lock requirements-demo.lock pyproject.toml
+	@python3 -c 'import sys; sys.exit("python3 >= 3.12 is needed, this is " + sys.version.split()[0]) if sys.version_info < (3, 12) else None'
+	test -x $(PY) || python3 -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	$(UV) pip install --quiet --require-hashes -r requirements.lock
+	$(UV) pip install --quiet --no-deps --require-hashes -r requirements-demo.lock
+	$(UV) pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $(READY)
+
+demo: setup  ## score a real brain image: bundle, baseline, headline
+	$(VENV)/bin/medotter demo --out demo-output
+
+test: setup  ## every test but the slow ones
+	$(PY) -m pytest -n 2 --dist loadfile
+
+slow: setup  ## the slow proofs
+	$(PY) -m pytest -m slow -n 2
+
+lint: setup  ## style, types, import rules, sizes
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+	$(PY) tools/check_sizes.py
+
+fix: setup  ## what can be mended by a program
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+
+docs: setup  ## regenerate docs/reference
+	$(PY) tools/build_reference_docs.py
+
+check: test lint  ## test and lint
+
+bench: setup  ## time scoring against plain scipy, as ratios
+	$(PY) benchmarks-perf/imaging.py
+
+lock: setup  ## resolve the dependencies anew
+	$(UV) pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-header --all-extras \
+	  --no-emit-index-url --no-emit-find-links --upgrade pyproject.toml -o requirements.lock
+	echo 'nilearn==0.14.1' | $(UV) pip compile --quiet --universal --python-version 3.12 --generate-hashes \
+	  --no-header --no-deps --no-emit-index-url --no-emit-find-links - -o requirements-demo.lock
+
+clean:
+	rm -rf $(VENV) demo-output .hypothesis .mypy_cache .ruff_cache .import_linter_cache .coverage
