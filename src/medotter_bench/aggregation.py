@@ -3,7 +3,7 @@
 Pure functions on rows. Leaves to others: the interval's arithmetic (`medomni.core.stats`) and the document
 (`results`).
 
-Source: design page 02, Scoring a folder (Aggregation).
+Source: docs/explanation/scoring.md, aggregation.
 """
 
 from __future__ import annotations
@@ -141,12 +141,26 @@ def headline(rows: Sequence[CaseRow], spec: EvalSpec) -> dict[str, Any]:
         "metric": want.metric,
         "tier": want.tier,
         "value": result["value"],
-        "n": result["n"],
+        "n": result["n"] - n_incomplete(units, regions, want.metric),
         "n_required": n_required(units, regions),
         "ci": result["ci"],
         "ci_method": stats.BOOTSTRAP_METHOD,
         "reason": result["reason"],
     }
+
+
+def n_incomplete(units: Mapping[str, Sequence[CaseRow]], regions: Sequence[str], metric: str) -> int:
+    """Units that have a number and lack another that must count.
+
+    Such a unit carries a gap (a table that leaves a missed structure out) behind the number of another
+    region or scan. It does not count towards the headline's n, so that the result cannot rank.
+    """
+    counted = 0
+    for rows in units.values():
+        scores = [row.score.regions[region] for row in rows for region in regions]
+        has_number = any(score.metrics[metric].value is not None for score in scores)
+        counted += has_number and any(s.required and s.metrics[metric].value is None for s in scores)
+    return counted
 
 
 def n_required(units: Mapping[str, Sequence[CaseRow]], regions: Sequence[str]) -> int:

@@ -139,7 +139,10 @@ class Bundle:
     @property
     def local_code(self) -> list[Path]:
         """Files of the bundle's own code (`remap.py`, `scoring.py`). Never imported here."""
-        return [self.path / name for name in LOCAL_CODE if (self.path / name).exists()]
+        return [path for path in self._code_paths() if path.exists() or path.is_symlink()]
+
+    def _code_paths(self) -> list[Path]:
+        return [self.path / name for name in LOCAL_CODE]
 
     def _read(self, name: str) -> Document:
         path = self.path / name

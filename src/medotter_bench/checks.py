@@ -44,7 +44,7 @@ def check(bundle: Bundle) -> list[Issue]:
         issues += eval_issues(spec, task, bundle.eval_document())
         issues += _datasets(bundle, task, spec)
         issues += _case_regions(bundle, spec, bundle.train + bundle.test)
-        issues += _tiers(bundle, spec)
+        issues += _tiers(bundle, spec) + _breakdowns(bundle, spec)
     for path in bundle.local_code:
         what = f"{path.name} is code that this bundle brings; scoring it would run that code"
         issues.append(warning("bundle-code", str(path), what, "it runs only where it is trusted"))
@@ -68,7 +68,7 @@ def deciding_issues(bundle: Bundle) -> list[Issue]:
         # With partial labels an unproducible region has n = 0 and no number; else it would score as empty.
         issues += [i for i in datasets if i.code != "region-unproducible" or not spec.partial_label]
         issues += _case_regions(bundle, spec, bundle.test)
-        issues += _tiers(bundle, spec)
+        issues += _tiers(bundle, spec) + _breakdowns(bundle, spec)
     return issues
 
 
@@ -177,6 +177,9 @@ def _case_list(bundle: Bundle, split: str) -> list[Issue]:
     """One split's list: every id once, with an entry, safe as a file name."""
     document, ids = bundle.manifest_document, bundle.manifest[split]
     issues = []
+    if split == "test" and not ids:
+        what = "the test split is empty: there is nothing to score"
+        issues.append(error("no-test-cases", document.where((split,)), what, "freeze the bundle again"))
     for case_id, times in Counter(ids).items():
         where = document.where((split, ids.index(case_id)))
         if times > 1:
@@ -314,6 +317,20 @@ def _case_regions(bundle: Bundle, spec: EvalSpec, case_ids: list[str]) -> list[I
         what = f"{len(spec.regions)} regions, and case {without[0]!r} names none: which instance is which?"
         hint = "give each case its region, or set prediction_format.classes"
         issues.append(error("instance-classes-missing", document.where(("per_case", without[0])), what, hint))
+    return issues
+
+
+def _breakdowns(bundle: Bundle, spec: EvalSpec) -> list[Issue]:
+    """Names that a breakdown asks for and no test case has: a misspelt one would leave a table out."""
+    issues = []
+    metas = [bundle.manifest["per_case"].get(case_id, {}) for case_id in bundle.test]
+    for key, wanted in (("dataset", spec.aggregation.by_dataset), ("tier", spec.aggregation.by_tier)):
+        present = {str(meta[key]) for meta in metas if meta.get(key) is not None}
+        for name in wanted if isinstance(wanted, tuple) else ():
+            if name not in present:
+                where = f"{bundle.path / 'eval_spec.yaml'}, aggregation.report_by_{key}"
+                what = f"no test case is of the {key} {name!r}; there are {sorted(present)}"
+                issues.append(error("reporting-name-unknown", where, what, "correct the name"))
     return issues
 
 

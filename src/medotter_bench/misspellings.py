@@ -33,7 +33,7 @@ EVAL_KEYS: Mapping[tuple[str, ...], frozenset[str]] = {
         ]
     ),
     ("hd95",): frozenset(["percentile", "spacing", "unit", "method"]),
-    ("empty_structure",): frozenset(["dice", "hd95", "f1", "aji", "aji_plus", "pq", "sq", "dq"]),
+    ("empty_structure",): frozenset(["note", "dice", "hd95", "f1", "aji", "aji_plus", "pq", "sq", "dq"]),
     ("empty_structure", "*"): frozenset(
         ["gt_empty_pred_empty", "both_empty", "gt_empty_pred_nonempty", "gt_nonempty_pred_empty"]
     ),

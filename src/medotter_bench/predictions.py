@@ -70,7 +70,12 @@ def scan(
         if side_suffix:
             used.add(f"{case_id}{side_suffix}")
         found[case_id] = _choose(root, case_id, here, suffixes)
-    return PredictionFolder(root, found, sorted(listed - used))
+    return PredictionFolder(root, found, sorted(_as_text(name) for name in listed - used))
+
+
+def _as_text(name: str) -> str:
+    """A file name that is no UTF-8 with its odd bytes spelt out: results are text."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def _exists(root: Path, relative: str, listed: set[str]) -> bool:

@@ -13,6 +13,7 @@ from medomni.core.issues import Issue, error, warning
 from medotter_bench.adapters import registry
 from medotter_bench.adapters.base import Adapter
 from medotter_bench.errors import UnknownTaskTypeError
+from medotter_bench.inference import SUFFIXES
 from medotter_bench.specs import MACRO_AVG, EvalSpec, TaskSpec
 
 MODES = ("3d_volumetric", "2d_image")
@@ -52,6 +53,14 @@ def _metrics(spec: EvalSpec, adapter: Adapter, document: Document) -> Iterator[I
             f"prediction type {kind!r} is not one of {spec.task_type}: {', '.join(adapter.prediction_types)}"
         )
         yield error("prediction-type", where, what)
+    if kind not in SUFFIXES:
+        where = document.where(("prediction_format", "type"))
+        what = f"prediction type {kind!r} is none that can be read: {', '.join(SUFFIXES)}"
+        yield error("prediction-type", where, what)
+    if "iou_threshold" in raw and spec.iou_threshold >= 1 and spec.match_rule == "gt":
+        where = document.where(("iou_threshold",))
+        what = f"no IoU lies above the iou_threshold {spec.iou_threshold}"
+        yield error("iou-threshold-unreachable", where, what, "lower it, or set match_rule: ge")
     if "hd95" in raw and "hd95" not in spec.metrics:
         yield warning("hd95-unused", document.where(("hd95",)), "an hd95 block, and hd95 is not in metrics")
     for key in ("iou_threshold", "match_rule"):
@@ -128,10 +137,20 @@ def _penalties(spec: EvalSpec, document: Document) -> Iterator[Issue]:
             if not any(alias in (raw.get(metric) or {}) for alias in aliases):
                 shown = "not scored" if number is None else str(number).replace("_", " ")
                 yield warning("penalty-default", where, f"no {state} for {metric}: the default is {shown}")
+            if (
+                isinstance(number, float)
+                and number > 0
+                and metric != "hd95"
+                and state != "gt_empty_pred_empty"
+            ):
+                what = (
+                    f"{metric}.{state} is {number}: an empty or missing prediction earns more than a bad one"
+                )
+                yield warning("penalty-generous", where, what, "0 is what such a prediction deserves")
             if isinstance(number, float) and (number < 0 or (metric != "hd95" and number > 1)):
                 what = f"{metric}.{state} is {number}, outside the range of {metric}"
                 yield error("penalty-range", where, what)
-    for metric in sorted(set(raw) - set(spec.metrics)):
+    for metric in sorted(set(raw) - {*spec.metrics, "note"}):
         where = document.where(("empty_structure", metric))
         yield warning("penalty-unused", where, f"penalties for {metric!r}, which is not in metrics")
 

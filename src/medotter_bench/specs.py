@@ -18,6 +18,7 @@ MACRO_AVG = "macro_avg"
 GRID_DIAGONAL = "grid_diagonal"
 STATES = ("gt_empty_pred_empty", "gt_empty_pred_nonempty", "gt_nonempty_pred_empty")
 BOTH_EMPTY_ALIAS = "both_empty"
+CLASSES_SUFFIX = ".classes.json"
 DEFAULT_TYPE = {"seg": "nifti", "instance_seg_2d": "instance_mask2d", "instance_seg_3d": "instance_mask3d"}
 
 # What a penalty table that says nothing means; hd95's one-sided entries need the case's grid.
@@ -274,7 +275,7 @@ def _prediction_format(
         form, "coordinate_space", "input_volume_grid", "prediction_format.coordinate_space"
     )
     classes = form.get("classes")
-    suffix = ".classes.json" if classes is True else classes or None
+    suffix = CLASSES_SUFFIX if classes is True else str(classes or "").removeprefix("{case_id}") or None
     return PredictionFormat(kind, tuple(sorted({0, *space})), coordinates, form.get("note", ""), suffix)
 
 

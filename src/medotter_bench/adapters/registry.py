@@ -7,6 +7,7 @@ name is asked for that is not registered here.
 from __future__ import annotations
 
 from importlib.metadata import entry_points
+from typing import Any
 
 from medotter_bench.adapters.base import Adapter
 from medotter_bench.errors import MedotterError, UnknownTaskTypeError
@@ -40,7 +41,7 @@ def get(task_type: str) -> Adapter:
     """
     if task_type not in _ADAPTERS:
         for entry in entry_points(group=GROUP, name=task_type):
-            register(entry.load())
+            register(_loaded(task_type, entry))
     try:
         return _ADAPTERS[task_type]
     except KeyError:
@@ -49,6 +50,28 @@ def get(task_type: str) -> Adapter:
             where="eval_spec.yaml, task_type",
             hint="correct the name, or install the package that brings its adapter",
         ) from None
+
+
+def _loaded(task_type: str, entry: Any) -> Adapter:
+    """The adapter behind an installed package's entry point.
+
+    Raises:
+        MedotterError: `adapter-broken`: it cannot be imported, is no adapter, or bears another name.
+    """
+    where = f"entry point {task_type!r} of the group {GROUP}"
+    hint = "this is a fault of the package that brings the adapter"
+    try:
+        adapter = entry.load()
+    except Exception as failure:  # a stranger's module may raise anything
+        what = f"it cannot be imported: {type(failure).__name__}: {failure}"
+        raise MedotterError(what, where=where, hint=hint, code="adapter-broken") from failure
+    if isinstance(adapter, type) or not isinstance(adapter, Adapter):
+        what = f"it gives {adapter!r:.80}, which is no adapter (an instance with the members of `Adapter`)"
+        raise MedotterError(what, where=where, hint=hint, code="adapter-broken")
+    if adapter.task_type != task_type:
+        what = f"its adapter calls itself {adapter.task_type!r}"
+        raise MedotterError(what, where=where, hint=hint, code="adapter-broken")
+    return adapter
 
 
 def names() -> list[str]:

@@ -2,7 +2,7 @@
 
 Shared by the adapters. Leaves to others: the penalty rules themselves (`metrics.empty`).
 
-Source: design page 02, Partial labels, Metrics (empty_structure) and Scoring a folder.
+Source: docs/explanation/scoring.md, partial labels and empty structures.
 """
 
 from __future__ import annotations

@@ -46,7 +46,17 @@ class Example:
 
 def check_adapter(adapter: Adapter, *, example: Example) -> list[str]:
     """What an adapter gets wrong, in words; empty if it conforms."""
-    return [problem for law in _LAWS for problem in law(adapter, example)]
+    # Every law gets arrays of its own: an adapter that changes them must not hide it from the next law.
+    return [problem for law in _LAWS for problem in law(adapter, _copied(example))]
+
+
+def _copied(example: Example) -> Example:
+    def own(label_map: LabelMap) -> LabelMap:
+        return replace(label_map, array=label_map.array.copy())
+
+    refused = None if example.refused is None else own(example.refused)
+    maps = (own(example.reference), own(example.perfect), own(example.worse))
+    return Example(example.context, *maps, refused)
 
 
 def _score(adapter: Adapter, example: Example, prediction: LabelMap | None) -> CaseScore:

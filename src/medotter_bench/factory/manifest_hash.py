@@ -2,7 +2,7 @@
 
 Leaves to others: reading manifests (`bundle`), comparing with what a manifest says of itself (`checks`).
 
-Source: design page 02, Bundle, "Manifest hash"; canonical JSON is RFC 8785.
+Source: docs/adr/0004-persisted-formats.md; canonical JSON is RFC 8785.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def mb1(manifest: Mapping[str, Any]) -> tuple[str, str]:
     Raises:
         HashError: the manifest holds what canonical JSON cannot (`freeze-unhashable`).
 
-    Source: design page 02, Bundle, "Manifest hash".
+    Source: docs/adr/0004-persisted-formats.md.
     """
     document = {key: manifest.get(key) for key in _COVERED}
     cases = document["per_case"]

@@ -93,9 +93,9 @@ _README = """\
 Say what this bundle measures, on which datasets, under which licences, and how to cite them.
 
 ```
-medotter bundle dummy {name} --out data/{name}
-medotter bundle freeze {name} --data-root data/{name}
-medotter bundle check {name}
+medotter bundle dummy benchmarks/{name} --out data/{name}
+medotter bundle freeze benchmarks/{name} --data-root data/{name}
+medotter bundle check benchmarks/{name}
 ```
 """
 
