@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,7 @@ class CaseRow:
         status: `scored`, `missing` or `invalid`.
         code: Why it is not `scored`; None where it is.
         what: The reason in words.
+        notes: What loading had to say of `reference` and `prediction`: `rounded_voxels`, `saturated_at`.
         seconds: Time taken; never part of a result document.
     """
 
@@ -54,6 +55,7 @@ class CaseRow:
     code: str | None
     what: str
     score: CaseScore
+    notes: Mapping[str, Mapping[str, int | str]] = field(default_factory=dict)
     seconds: float = 0.0
 
 
@@ -76,11 +78,7 @@ def score_case(job: CaseJob) -> CaseRow | CaseFault:
         row = _row(job, reference, classes)
     except (VolumeError, UnsafePathError, SpecError, BundleError) as bad:
         return CaseFault(job.case_id, bad.code, bad.where, bad.what, bad.hint)
-    return CaseRow(**{**_fields(row), "seconds": time.perf_counter() - started})
-
-
-def _fields(row: CaseRow) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in CaseRow.__slots__}
+    return replace(row, seconds=time.perf_counter() - started)
 
 
 def _reference(job: CaseJob) -> tuple[LabelMap, dict[int, int] | None]:
@@ -100,9 +98,14 @@ def _reference(job: CaseJob) -> tuple[LabelMap, dict[int, int] | None]:
     side = job.spec.prediction_format.classes
     if side is None or job.meta.get("region") is not None:
         return reference, None
-    path = class_file_of(loader.label_path(job.meta), _REFERENCE_SUFFIXES, side)
+    path = reference_class_path(loader.label_path(job.meta), side)
     space = job.spec.prediction_format.label_space
     return reference, read_classes(path, reference.array, label_space=space)
+
+
+def reference_class_path(reference: Path, side_suffix: str) -> Path:
+    """The class file of a reference."""
+    return class_file_of(reference, _REFERENCE_SUFFIXES, side_suffix)
 
 
 def _row(job: CaseJob, reference: LabelMap, reference_classes: dict[int, int] | None) -> CaseRow:
@@ -125,7 +128,13 @@ def _row(job: CaseJob, reference: LabelMap, reference_classes: dict[int, int] | 
     if code is not None:
         status = "missing" if code == "prediction-missing" else "invalid"
     inputs = CaseInputs(reference, prediction, reference_classes, classes)
-    return CaseRow(job.case_id, job.meta, status, code, what, adapter.score(inputs, context=context))
+    score = adapter.score(inputs, context=context)
+    return CaseRow(job.case_id, job.meta, status, code, what, score, _notes(reference, prediction))
+
+
+def _notes(reference: LabelMap, prediction: LabelMap | None) -> dict[str, Mapping[str, int | str]]:
+    maps = {"reference": reference, "prediction": prediction}
+    return {side: dict(found.notes) for side, found in maps.items() if found is not None and found.notes}
 
 
 def _prediction_classes(job: CaseJob, prediction: LabelMap) -> dict[int, int]:

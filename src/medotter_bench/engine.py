@@ -6,26 +6,28 @@ document (`results`), what is wrong with a bundle (`checks`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Executor, as_completed
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from math import prod
 from pathlib import Path
 from typing import Any
 
-from medomni.core.errors import MedomniError
+from medomni.core import execution
+from medomni.core.execution import Failure, Workers
 from medomni.core.hashing import canonical_digest, sha256_file
-from medomni.core.issues import IssuesError, error, errors_of
+from medomni.core.issues import Issue, IssuesError, error, errors_of
+from medomni.core.journal import Journal
 from medomni.core.progress import Progress
 from medotter_bench import checks, predictions, results
 from medotter_bench.adapters import registry
 from medotter_bench.adapters.stubs import StubAdapter
 from medotter_bench.bundle import EVAL_SPEC, MANIFEST, TASK, Bundle
-from medotter_bench.case_scoring import CaseFault, CaseJob, CaseRow, score_case
-from medotter_bench.errors import BundleCodeError, MedotterError, ScoringError
-from medotter_bench.inference import VolumeLoader, read_grid
+from medotter_bench.case_runs import Outcome, run_cases
+from medotter_bench.case_scoring import CaseFault, CaseJob, CaseRow
+from medotter_bench.errors import BundleCodeError, CasesFailedError, MedotterError, ScoringError
 from medotter_bench.label_map import IDENTITY, LabelRemap, case_remap
-from medotter_bench.parallel import process_pool, worker_count
+from medotter_bench.parallel import PRELOAD, scoring_workers
 from medotter_bench.results import Results
 from medotter_bench.specs import EvalSpec, TaskSpec, parse_eval_spec, parse_task
 
@@ -83,7 +85,7 @@ def _refuse_bundle_code(bundle: Bundle, *, trusted: bool) -> None:
     code = bundle.local_code
     if not code:
         return
-    listed = ", ".join(f"{path.name} (SHA-256 {sha256_file(path)[:12]})" for path in code)
+    listed = ", ".join(f"{path.name} ({_digest(path)})" for path in code)
     if trusted:
         raise BundleCodeError(
             f"this bundle would run its own code, {listed}, and this release has no sandbox to run it in",
@@ -99,13 +101,18 @@ def _refuse_bundle_code(bundle: Bundle, *, trusted: bool) -> None:
     )
 
 
+def _digest(path: Path) -> str:
+    return f"SHA-256 {sha256_file(path)[:12]}" if path.is_file() else "a link to nothing"
+
+
 def score_predictions(
     bundle: Bundle | str | Path,
     predictions_dir: str | Path,
     data_root: str | Path,
     *,
-    executor: Executor | None = None,
+    executor: Executor | Workers | None = None,
     jobs: int | None = 1,
+    journal: Journal | None = None,
     progress: Progress | None = None,
     trust_bundle_code: bool = False,
 ) -> Results:
@@ -115,8 +122,10 @@ def score_predictions(
         bundle: The bundle, or its folder.
         predictions_dir: Predictions in canonical ids on the input's grid.
         data_root: Where the manifest's paths start.
-        executor: Where cases run; without one, `jobs` decides.
+        executor: Where cases run (`execution.dask(address)` gives a cluster); without one, `jobs` decides.
         jobs: Worker processes; 1 stays in this process, None takes all cores as far as memory goes.
+        journal: Where finished cases are noted, and taken over from if it resumes. The caller discards it
+            once the results are safe.
         progress: Called with (done, total, step).
         trust_bundle_code: Whether the bundle's own code may run (it needs a sandbox all the same).
 
@@ -125,24 +134,47 @@ def score_predictions(
 
     Raises:
         ScoringError: no expected file, or an absent folder.
-        ReferencesError: references are wrong; nothing is scored.
+        ReferencesError: references are wrong; there are no results.
+        CasesFailedError: cases failed by our fault or a killed worker; the others are in the journal.
+        ExecutionError: the executor itself ended.
+        JournalError: the journal is in use, or is none.
         MedomniError: everything that `protocol_of` raises.
     """
     bundle = bundle if isinstance(bundle, Bundle) else Bundle(bundle)
     protocol = protocol_of(bundle, trust_bundle_code=trust_bundle_code)
     cases, extra = plan(bundle, protocol, Path(predictions_dir), data_root=Path(data_root))
-    if executor is not None:
-        outcomes = _run(cases, executor, progress)
-    else:
-        workers = worker_count(jobs, cases=len(cases), largest_voxels=0 if jobs == 1 else _largest(cases))
-        with process_pool(workers) as pool:
-            outcomes = _run(cases, pool, progress)
-    faults = [outcome for outcome in outcomes if isinstance(outcome, CaseFault)]
-    if faults:
-        raise _fault_error(faults, Path(data_root))
+    recorded = None
+    if journal is not None:
+        recorded = journal.start(_journal_key(bundle, protocol))
+        extra = [name for name in extra if Path(predictions_dir, name).absolute() != journal.path.absolute()]
+    with _workers(executor, jobs, cases) as workers:
+        outcomes = run_cases(cases, workers=workers, journal=journal, recorded=recorded, progress=progress)
+    _raise_failures(outcomes, Path(data_root))
     rows = [outcome for outcome in outcomes if isinstance(outcome, CaseRow)]
     block = bundle_block(bundle)
     return results.build(bundle=block, spec=protocol.spec, remaps=protocol.remaps, rows=rows, extra=extra)
+
+
+def _workers(
+    executor: Executor | Workers | None, jobs: int | None, cases: Sequence[CaseJob]
+) -> AbstractContextManager[Workers]:
+    if isinstance(executor, Workers):
+        return nullcontext(executor)
+    if executor is not None:
+        return nullcontext(execution.given(executor))
+    return execution.local(scoring_workers(jobs, cases), preload=PRELOAD)
+
+
+def _journal_key(bundle: Bundle, protocol: Protocol) -> dict[str, Any]:
+    """What decides every row besides the files of its case. A row of a run with another key is never used."""
+    adapter = type(registry.get(protocol.spec.task_type))
+    return {
+        "scoring_version": results.SCORING_VERSION,
+        "task_type": protocol.spec.task_type,
+        "adapter": f"{adapter.__module__}.{adapter.__qualname__}",
+        "bundle": bundle_block(bundle),
+        "software": results.software(),
+    }
 
 
 def plan(
@@ -181,57 +213,39 @@ def plan(
     return jobs, folder.extra
 
 
-def _run(
-    cases: Sequence[CaseJob], executor: Executor | None, progress: Progress | None
-) -> list[CaseRow | CaseFault]:
-    outcomes = []
-    for done, outcome in enumerate(_each(cases, executor), start=1):
-        outcomes.append(outcome)
-        if progress is not None:
-            progress(done, len(cases), "scoring cases")
-    return outcomes
+def _raise_failures(outcomes: Sequence[Outcome], data_root: Path) -> None:
+    """Raise for what has no row; a row is never left out.
+
+    Raises:
+        MedomniError: every failure is this one error, such as a package that is not installed.
+        CasesFailedError: cases failed for other reasons than their reference or input.
+        ReferencesError: only references or inputs are wrong.
+    """
+    failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
+    faults = [_fault_issue(outcome) for outcome in outcomes if isinstance(outcome, CaseFault)]
+    errors = [failure.error for failure in failures]
+    if errors and errors[0] is not None and all(str(found) == str(errors[0]) for found in errors):
+        raise errors[0]
+    if failures:
+        issues = [error(f.code, f.where, f.what, f.hint) for f in failures]
+        raise CasesFailedError(
+            f"{len(failures)} of {len(outcomes)} cases could not be scored, by no fault of theirs",
+            issues=sorted(issues + faults, key=lambda issue: issue.where),
+            where=str(data_root),
+            hint="there are no results without them",
+        )
+    if faults:
+        raise ReferencesError(
+            f"{len(faults)} cases have a reference or input that cannot be used; there are no results",
+            issues=sorted(faults, key=lambda issue: issue.where),
+            where=str(data_root),
+            hint="this is a fault of the bundle or its data, not of the predictions",
+        )
 
 
-def _each(cases: Sequence[CaseJob], executor: Executor | None) -> Iterator[CaseRow | CaseFault]:
-    if executor is None:
-        yield from map(score_case, cases)
-        return
-    futures = [executor.submit(score_case, case) for case in cases]
-    try:
-        for future in as_completed(futures):
-            yield future.result()
-    except BrokenExecutor as broken:
-        raise MedotterError(
-            "a worker process ended before its case was scored; it was probably killed for memory",
-            hint="run again with --jobs 1",
-            code="worker-died",
-        ) from broken
-
-
-def _largest(cases: Sequence[CaseJob]) -> int:
-    """Voxels of the largest reference, from headers; an unreadable one is found when it is scored."""
-    largest = 0
-    for case in cases:
-        try:
-            largest = max(
-                largest, prod(read_grid(VolumeLoader(case.data_root).label_path(case.meta)).grid.shape)
-            )
-        except MedomniError:
-            continue
-    return largest
-
-
-def _fault_error(faults: Sequence[CaseFault], data_root: Path) -> ReferencesError:
-    issues = [
-        error(f.code, f"case {f.case_id}, {f.where}" if f.where else f"case {f.case_id}", f.what, f.hint)
-        for f in sorted(faults, key=lambda f: f.case_id)
-    ]
-    return ReferencesError(
-        f"{len(issues)} cases have a reference or input that cannot be used; nothing was scored",
-        issues=issues,
-        where=str(data_root),
-        hint="this is a fault of the bundle or its data, not of the predictions",
-    )
+def _fault_issue(fault: CaseFault) -> Issue:
+    where = f"case {fault.case_id}, {fault.where}" if fault.where else f"case {fault.case_id}"
+    return error(fault.code, where, fault.what, fault.hint)
 
 
 def bundle_block(bundle: Bundle) -> dict[str, Any]:
@@ -249,7 +263,7 @@ def bundle_block(bundle: Bundle) -> dict[str, Any]:
 def spec_hash(bundle: Bundle) -> str:
     """SHA-256 of the canonical JSON of both specs and the digests of bundle-local code.
 
-    Source: design page 02, Bundle (Manifest hash). YAML's integer keys become decimal text.
+    Source: docs/adr/0004-persisted-formats.md. YAML's integer keys become decimal text.
     """
     return canonical_digest(
         {

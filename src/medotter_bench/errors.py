@@ -6,6 +6,7 @@ Leaves to others: what every error shares (`medomni.core.errors`).
 from __future__ import annotations
 
 from medomni.core.errors import MedomniError
+from medomni.core.issues import IssuesError
 
 
 class MedotterError(MedomniError):
@@ -66,3 +67,9 @@ class ScoringError(MedotterError, ValueError):
     """A folder of predictions cannot be scored at all; `code` says why."""
 
     code = "scoring-refused"
+
+
+class CasesFailedError(IssuesError, MedotterError):
+    """Cases that could not be scored by no fault of theirs; `issues` lists them. The others are done."""
+
+    code = "cases-failed"

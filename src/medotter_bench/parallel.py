@@ -1,67 +1,42 @@
-"""Worker processes for scoring: how many, how they start, and how they end.
+"""How many worker processes scoring may use: by the memory that the largest case takes.
 
-Leaves to others: what runs in them (`case_scoring`).
+Leaves to others: starting them (`medomni.core.execution`) and what runs in them (`case_runs`).
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
-from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Sequence
+from math import prod
+
+from medomni.core.cores import worker_count
+from medomni.core.errors import MedomniError
+from medotter_bench.case_scoring import CaseJob
+from medotter_bench.inference import VolumeLoader, read_grid
+from medotter_bench.metrics import backend
 
 # Two label maps of 8-byte voxels, their canonical copies, masks and distances of one region.
 BYTES_PER_VOXEL = 60
+# Imported once, before the first case.
+PRELOAD = ("medotter_bench.case_scoring",)
 
 
-def worker_count(jobs: int | None, *, cases: int, largest_voxels: int = 0) -> int:
-    """How many processes to use: `jobs` or all cores, at most one per case, and as many as memory holds.
-
-    Args:
-        jobs: What was asked for; None for all cores.
-        cases: How many cases there are.
-        largest_voxels: Voxels of the largest case; 0 if unknown.
-    """
-    wanted = jobs if jobs is not None else (os.cpu_count() or 1)
-    if largest_voxels:
-        wanted = min(wanted, max(1, available_memory() // (largest_voxels * BYTES_PER_VOXEL)))
-    return max(1, min(wanted, cases))
+def scoring_workers(jobs: int | None, cases: Sequence[CaseJob]) -> int:
+    """How many processes to score `cases` in: `jobs` or all cores, as far as memory goes."""
+    voxels = 0 if jobs == 1 else _largest(cases)
+    size = worker_count(jobs, items=len(cases), bytes_per_item=voxels * BYTES_PER_VOXEL)
+    if size > 1:
+        # Else the workers would wait for one of them to compile.
+        backend.expect(voxels * len(cases) // size)
+    return size
 
 
-def available_memory() -> int:
-    """Bytes of memory that this machine says can be used; a modest guess where it does not say."""
-    try:
-        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError):
-        pass
-    return 4 << 30
-
-
-@contextmanager
-def process_pool(workers: int) -> Iterator[Executor | None]:
-    """An executor of `workers` processes, or None for one. On any error no worker is left running."""
-    if workers == 1:
-        yield None
-        return
-    # Not fork: the caller may hold threads (a progress bar), and a forked lock stays locked.
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["medotter_bench.case_scoring"])
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupt)
-    try:
-        yield pool
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for child in multiprocessing.active_children():
-            child.terminate()
-        raise
-    pool.shutdown()
-
-
-def _ignore_interrupt() -> None:
-    # Ctrl-C reaches the whole process group; only the parent decides what it means.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _largest(cases: Sequence[CaseJob]) -> int:
+    """Voxels of the largest reference, from headers; an unreadable one is found when it is scored."""
+    largest = 0
+    for case in cases:
+        try:
+            path = VolumeLoader(case.data_root).label_path(case.meta)
+            largest = max(largest, prod(read_grid(path).grid.shape))
+        except MedomniError:
+            continue
+    return largest

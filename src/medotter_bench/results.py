@@ -3,7 +3,7 @@
 Leaves to others: scoring (`case_scoring`) and roll-ups (`aggregation`). The same bytes in give the same bytes
 out: rows are sorted by case id and timings go to a file of their own.
 
-Source: design page 02, Scoring a folder (shape of medotter/results/1).
+Source: docs/reference/results.md.
 """
 
 from __future__ import annotations
@@ -100,7 +100,12 @@ def build(
         "scoring_version": SCORING_VERSION,
         "task_type": spec.task_type,
         "bundle": dict(bundle),
-        "effective": {"label_remap": _remap_view(remaps), **view, "defaults_used": defaults},
+        "effective": {
+            "label_remap": _remap_view(remaps),
+            "case_remap": _case_remaps(ordered),
+            **view,
+            "defaults_used": defaults,
+        },
         "cases": [_row(row) for row in ordered],
         "aggregates": aggregates(ordered, spec),
         "headline": headline(ordered, spec),
@@ -132,6 +137,7 @@ def _row(row: CaseRow) -> dict[str, Any]:
         "reason": None if row.code is None else {"code": row.code, "what": row.what},
         "regions": regions,
         "unlisted_voxels": row.score.unlisted_voxels,
+        "notes": {side: dict(notes) for side, notes in row.notes.items()},
     }
 
 
@@ -140,6 +146,16 @@ def _remap_view(remaps: Mapping[str, LabelRemap]) -> dict[str, dict[str, int]]:
         name: {str(native): canonical for native, canonical in sorted(remap.ids.items())}
         for name, remap in sorted(remaps.items())
         if not remap.identity
+    }
+
+
+def _case_remaps(rows: Sequence[CaseRow]) -> dict[str, dict[str, int]]:
+    """The `remap` slots of single cases, which refine their dataset's map."""
+    slots = {row.case_id: row.meta.get("remap") for row in rows}
+    return {
+        case_id: {str(native): target for native, target in slot.items()}
+        for case_id, slot in slots.items()
+        if slot
     }
 
 

@@ -32,6 +32,7 @@ from medomni.core.errors import DocumentError
 
 MAX_JSON_BYTES = 256 * 1024 * 1024
 _TOKEN = re.compile(r"""[ \t\n\r]*(?:([{}\[\],:])|("(?:[^"\\]|\\.)*")|([^\s{}\[\],:"]+))""", re.DOTALL)
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 _CONSTANTS = ("NaN", "Infinity", "-Infinity")
 _BOM = "\ufeff"
 
@@ -232,13 +233,18 @@ class _Scan:
 
     def _scalar(self, token: str) -> None:
         self._enter(None)
-        if token in _CONSTANTS:
-            raise self._here("document-not-finite", f"{token.lower()} is not a number that JSON can hold")
+        # The parser refuses a constant before it sees what follows it: NaN0 begins with one.
+        constant = next((each for each in _CONSTANTS if token.startswith(each)), None)
+        if constant is not None:
+            raise self._here("document-not-finite", f"{constant.lower()} is not a number that JSON can hold")
         if token not in ("true", "false", "null"):
             if len(token) > MAX_NUMBER_DIGITS:
                 raise self._here("document-syntax", f"a number of {len(token)} characters is too long")
-            if math.isinf(float(token)):
-                raise self._here("document-not-finite", f"{token} is too large: it would become infinity")
+            number = _NUMBER.match(token)
+            if number is not None and math.isinf(float(number.group())):
+                raise self._here(
+                    "document-not-finite", f"{number.group()} is too large: it would become infinity"
+                )
 
     def _enter(self, lines: Lines | None) -> None:
         if self._stack:

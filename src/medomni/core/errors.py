@@ -96,6 +96,24 @@ class WriteError(MedomniError, OSError):
     code = "write-failed"
 
 
+class ExecutionError(MedomniError, RuntimeError):
+    """Work could not be carried out where it was sent; nothing is wrong with its input. `code` says why."""
+
+    code = "execution-failed"
+
+
+class SchedulerError(MedomniError, ConnectionError):
+    """A cluster that somebody named cannot be used."""
+
+    code = "scheduler-unreachable"
+
+
+class JournalError(MedomniError, ValueError):
+    """The journal of a run cannot be used; `code` says why."""
+
+    code = "journal-invalid"
+
+
 class MissingExtraError(MedomniError, ImportError):
     """An optional dependency is needed and not installed."""
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import time
 from collections.abc import Iterator
 from typing import Protocol, TextIO
 
 _LINES = 20
+_PACE_SECONDS = 2.0
 
 
 class Progress(Protocol):
@@ -62,14 +64,23 @@ class _Lines:
         self._stream = stream
         self._step = ""
         self._shown = 0
+        self._started = 0.0
 
     def __call__(self, done: int, total: int, what: str) -> None:
         if what != self._step:
-            self._step, self._shown = what, 0
+            self._step, self._shown, self._started = what, 0, time.monotonic()
         part = done * _LINES // total if total > 0 else _LINES
         if part > self._shown:
             self._shown = part
             # A reader that went away must not end the work that reports to it.
             with contextlib.suppress(OSError, ValueError):
-                self._stream.write(f"{what}: {done} of {total}\n")
+                self._stream.write(f"{what}: {done} of {total}{self._left(done, total)}\n")
                 self._stream.flush()
+
+    def _left(self, done: int, total: int) -> str:
+        """How long the rest takes at the pace so far; nothing before a pace can be told."""
+        elapsed = time.monotonic() - self._started
+        if elapsed < _PACE_SECONDS or not 0 < done < total:
+            return ""
+        seconds = elapsed / done * (total - done)
+        return f", about {seconds:.0f} s left" if seconds < 120 else f", about {seconds / 60:.0f} min left"
