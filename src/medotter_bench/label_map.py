@@ -3,7 +3,7 @@
 Leaves to others: reading label maps (`inference`), and what is measured on the regions (`metrics`).
 Sees arrays and plain mappings only.
 
-Source: the bundle page's section on `label_remap`; design page 02, Label remap and Partial labels.
+Source: docs/explanation/scoring.md, label remap and partial labels.
 """
 
 from __future__ import annotations
@@ -158,14 +158,13 @@ def to_canonical(
         The index of each voxel's canonical id in `sorted(label_space | {0})`, same shape, small unsigned
         type; and how many foreground voxels carried an id that the map does not list (they become 0).
     """
-    space = np.array(sorted({0, *label_space}), dtype=np.int64)
     size = int(native.max(initial=0)) + 1
     if size <= _LARGEST_TABLE:
         natives = np.arange(size)
         counts = _count(native, size)
     else:
         natives, inverse, counts = np.unique(native, return_inverse=True, return_counts=True)
-    index, listed = _targets(natives.tolist(), remap, space)
+    index, listed = positions(natives.tolist(), remap, label_space=label_space)
     unlisted = int(counts[~listed].sum())
     if size <= _LARGEST_TABLE:
         return index[native], unlisted
@@ -181,11 +180,19 @@ def _count(native: NDArray[Any], size: int) -> NDArray[np.int64]:
     return counts
 
 
-def _targets(
-    natives: list[int], remap: LabelRemap, space: NDArray[np.int64]
+def positions(
+    natives: Iterable[int], remap: LabelRemap, *, label_space: Iterable[int]
 ) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Per native id: the index of its canonical id in `space`, and whether the map accounts for it."""
-    position = {int(canonical): place for place, canonical in enumerate(space)}
+    """Where native ids end up, for any list of them; `to_canonical` applies this to every voxel.
+
+    Returns:
+        Per id: the index of its canonical id in `sorted(label_space | {0})`, and whether the map accounts
+        for it.
+
+    Source: design page 02, Label remap.
+    """
+    natives = list(natives)
+    position = {canonical: place for place, canonical in enumerate(sorted({0, *label_space}))}
     dtype = np.min_scalar_type(len(position) - 1)
     index = np.zeros(len(natives), dtype=dtype)
     listed = np.ones(len(natives), dtype=bool)

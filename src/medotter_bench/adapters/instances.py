@@ -2,7 +2,7 @@
 
 Every non-zero id is one object. Leaves to others: the contingency table, matching and formulas (`metrics`).
 
-Source: design page 02, Metrics (Instances) and Label remap (instance ids are never remapped).
+Source: docs/explanation/scoring.md, instances (their ids are never remapped).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from medotter_bench.adapters.base import (
     Value,
     not_scored,
 )
-from medotter_bench.metrics import empty
+from medotter_bench.metrics import backend, empty, fast
 from medotter_bench.metrics import instances as objects
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _region(name: str, inputs: CaseInputs, context: CaseContext) -> RegionScore:
     classes = spec.regions[name]
     reference = _of_classes(inputs.reference.array, inputs.reference_classes, classes)
     if inputs.prediction is None:
-        n_reference = len(objects.contingency(reference, reference).reference_ids)
+        n_reference = len(_contingency(reference, reference).reference_ids)
         details["n_reference"] = n_reference
         return scope.missing(context, details, diagonal=None, n_reference=n_reference)
     prediction = _of_classes(inputs.prediction.array, inputs.prediction_classes, classes)
@@ -76,7 +76,7 @@ def _region(name: str, inputs: CaseInputs, context: CaseContext) -> RegionScore:
 
 def _scored(reference: NDArray[Any], prediction: NDArray[Any], context: CaseContext) -> RegionScore:
     spec = context.spec
-    table = objects.contingency(reference, prediction)
+    table = _contingency(reference, prediction)
     matching = objects.match(table, threshold=spec.iou_threshold, rule=spec.match_rule)
     n_reference, n_prediction = len(table.reference_ids), len(table.prediction_ids)
     values = {}
@@ -96,10 +96,22 @@ def _scored(reference: NDArray[Any], prediction: NDArray[Any], context: CaseCont
         "dq": objects.dq(matching),
         "n_reference": n_reference,
         "n_prediction": n_prediction,
-        "disconnected_reference": objects.disconnected_ids(reference),
-        "disconnected_prediction": objects.disconnected_ids(prediction),
+        "disconnected_reference": _disconnected_ids(reference),
+        "disconnected_prediction": _disconnected_ids(prediction),
     }
     return RegionScore(values, details, required=scope.is_required(context, n_reference))
+
+
+def _contingency(reference: NDArray[Any], prediction: NDArray[Any]) -> objects.Contingency:
+    if backend.uses_kernels(reference.size):
+        return fast.contingency(reference, prediction)
+    return objects.contingency(reference, prediction)
+
+
+def _disconnected_ids(labels: NDArray[Any]) -> int:
+    if backend.uses_kernels(labels.size):
+        return fast.disconnected_ids(labels)
+    return objects.disconnected_ids(labels)
 
 
 def _of_classes(
@@ -110,7 +122,9 @@ def _of_classes(
         return label_map
     import numpy as np
 
-    ids = [instance for instance, canonical in classes.items() if canonical in wanted]
+    # A class file may list ids that the map does not hold, also ids that its type cannot hold.
+    largest = np.iinfo(label_map.dtype).max
+    ids = [i for i, canonical in classes.items() if canonical in wanted and i <= largest]
     kept = label_map.copy()
     kept[~np.isin(label_map, np.array(ids, dtype=label_map.dtype))] = 0
     return kept

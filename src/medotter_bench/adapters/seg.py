@@ -2,12 +2,12 @@
 
 Leaves to others: the formulas (`metrics`), label maps to canonical ids (`label_map`).
 
-Source: design page 02, Label remap, Partial labels, Metrics.
+Source: docs/explanation/scoring.md.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from medotter_bench.adapters import scope
 from medotter_bench.adapters.base import (
@@ -19,9 +19,10 @@ from medotter_bench.adapters.base import (
     Value,
     not_scored,
 )
+from medotter_bench.adapters.label_pairs import LabelPair, label_pair, outside_label_space
 from medotter_bench.errors import SpecError, VolumeError
-from medotter_bench.label_map import joint_histogram, label_space_index, region_table, to_canonical
-from medotter_bench.metrics import dice_from_counts, empty, grid_diagonal, hd95
+from medotter_bench.label_map import region_table
+from medotter_bench.metrics import dice_from_counts, empty, grid_diagonal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,7 +42,7 @@ class SegAdapter:
     def check_prediction(self, prediction: LabelMap, *, spec: EvalSpec) -> None:
         """Refuse ids outside `label_space`: predictions are in canonical space already."""
         space = spec.prediction_format.label_space
-        _, outside = label_space_index(prediction.array, space)
+        outside = outside_label_space(prediction.array, space)
         if outside:
             listed = ", ".join(f"{i} ({n} voxels)" for i, n in list(outside.items())[:10])
             more = f" and {len(outside) - 10} more" if len(outside) > 10 else ""
@@ -54,33 +55,27 @@ class SegAdapter:
     def score(self, inputs: CaseInputs, *, context: CaseContext) -> CaseScore:
         """Dice and hd95 of every region that the case scores."""
         spec = context.spec
-        space = spec.prediction_format.label_space
-        reference, unlisted = to_canonical(inputs.reference.array, context.remap, label_space=space)
-        spacing = _spacing(inputs.reference, spec)
-        predicted = None
-        if inputs.prediction is not None:
-            predicted, _ = label_space_index(inputs.prediction.array, space)
-            predicted = predicted.reshape(reference.shape)
-        case = _Case(reference, predicted, spacing, context)
-        return CaseScore({name: case.region(name) for name in spec.regions}, unlisted)
+        prediction = None if inputs.prediction is None else inputs.prediction.array
+        pair = label_pair(
+            inputs.reference.array,
+            prediction,
+            remap=context.remap,
+            space=spec.prediction_format.label_space,
+        )
+        case = _Case(pair, inputs.reference.array.shape, _spacing(inputs.reference, spec), context)
+        return CaseScore({name: case.region(name) for name in spec.regions}, pair.unlisted)
 
 
 class _Case:
-    """One case's two label maps on label-space positions, and the counts of every pair of them."""
+    """One case's two label maps on label-space positions, and what holds for all of its regions."""
 
     def __init__(
-        self,
-        reference: NDArray[Any],
-        prediction: NDArray[Any] | None,
-        spacing: tuple[float, ...],
-        context: CaseContext,
+        self, pair: LabelPair, shape: tuple[int, ...], spacing: tuple[float, ...], context: CaseContext
     ) -> None:
-        self.reference, self.prediction = reference, prediction
+        self.table, self.surfaces = pair.table, pair.surfaces
         self.spacing, self.context = spacing, context
         self.space = context.spec.prediction_format.label_space
-        other = reference if prediction is None else prediction
-        self.table: NDArray[np.int64] = joint_histogram(reference, other, len(self.space))
-        self.diagonal = grid_diagonal(reference.shape, spacing=spacing)
+        self.diagonal = grid_diagonal(shape, spacing=spacing)
 
     def region(self, name: str) -> RegionScore:
         spec = self.context.spec
@@ -89,7 +84,7 @@ class _Case:
             return not_scored(spec.metrics, reason, {"n_reference": None, "n_prediction": None})
         inside = region_table(self.space, spec.regions[name])
         n_reference = int(self.table[inside].sum())
-        if self.prediction is None:
+        if self.surfaces is None:
             details = {"n_reference": n_reference, "n_prediction": None}
             return scope.missing(self.context, details, diagonal=self.diagonal, n_reference=n_reference)
         n_prediction = int(self.table[:, inside].sum())
@@ -109,15 +104,9 @@ class _Case:
 
     def _hd95(self, inside: NDArray[np.bool_]) -> float | None:
         spec = self.context.spec.hd95
-        if spec is None or self.prediction is None:  # pragma: no cover - asked for only where both exist
+        if spec is None or self.surfaces is None:  # pragma: no cover - asked for only where both exist
             return None
-        return hd95(
-            inside[self.reference],
-            inside[self.prediction],
-            spacing=self.spacing,
-            percentile=spec.percentile,
-            method=spec.method,
-        )
+        return self.surfaces.hd95(inside, spacing=self.spacing, spec=spec)
 
 
 def _spacing(reference: LabelMap, spec: EvalSpec) -> tuple[float, ...]:

@@ -94,7 +94,20 @@ def contingency(reference: LabelArray, prediction: LabelArray) -> Contingency:
     reference = require_label_map(reference, name="reference")
     prediction = require_label_map(prediction, name="prediction")
     require_same_shape(reference, prediction)
-    left, right, lengths = _runs(reference, prediction)
+    return from_runs(*_runs(reference, prediction))
+
+
+def from_runs(left: LabelArray, right: LabelArray, lengths: Counts) -> Contingency:
+    """The overlap table from stretches of pixels in which neither map changes.
+
+    Source:
+        As `contingency`.
+
+    Args:
+        left: (N,) id of the reference in each stretch; pairs may repeat, in any order.
+        right: (N,) id of the prediction in each stretch.
+        lengths: (N,) pixels of each stretch, above 0.
+    """
     left_ids, left_index = _compact(left)
     right_ids, right_index = _compact(right)
     # Keys are made of compacted indices (ids of 64 bits would overflow): below runs squared.

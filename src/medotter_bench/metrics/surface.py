@@ -160,8 +160,8 @@ def hd95(
         VolumeError: `metric-dtype` or `metric-shape`.
         SpecError: `metric-spacing`, `metric-percentile` or `metric-method`.
     """
-    _check_percentile(percentile)
-    _check_method(method)
+    check_percentile(percentile)
+    check_method(method)
     _checked(reference, prediction, spacing)
     if not reference.any() or not prediction.any():
         return None
@@ -181,21 +181,46 @@ def linear_percentile(values: Distances, percentile: float) -> float:
         SpecError: `metric-percentile`.
         VolumeError: `metric-empty` where there are no values, `metric-values` where one is not finite.
     """
-    q = _check_percentile(percentile)
+    check_percentile(percentile)
     if values.size == 0:
         raise VolumeError("no values to take a percentile of", code="metric-empty")
     if not np.isfinite(values).all():
         raise VolumeError("a percentile of values that are not all finite", code="metric-values")
-    rank = (values.size - 1) * q / 100
-    low = min(math.floor(rank), values.size - 1)
-    high = min(low + 1, values.size - 1)
+    low, high, fraction = percentile_ranks(values.size, percentile=percentile)
     ordered = np.partition(values.astype(np.float64), [low, high])
-    below, above = float(ordered[low]), float(ordered[high])
+    return between_ranks(float(ordered[low]), float(ordered[high]), fraction=fraction)
+
+
+def percentile_ranks(count: int, *, percentile: float) -> tuple[int, int, float]:
+    """Which two of `count` sorted values (from 0) a percentile lies between, and how far from the first.
+
+    Source:
+        As `linear_percentile`.
+
+    Raises:
+        SpecError: `metric-percentile`.
+    """
+    rank = (count - 1) * check_percentile(percentile) / 100
+    low = min(math.floor(rank), count - 1)
+    return low, min(low + 1, count - 1), rank - low
+
+
+def between_ranks(below: float, above: float, *, fraction: float) -> float:
+    """The percentile from the two values that it lies between.
+
+    Source:
+        As `linear_percentile`.
+    """
     # Rounding may lift the sum past its upper neighbour by a bit; a percentile never leaves its pair.
-    return min(below + (above - below) * (rank - low), above)
+    return min(below + (above - below) * fraction, above)
 
 
-def _check_percentile(percentile: float) -> float:
+def check_percentile(percentile: float) -> float:
+    """The percentile as a float.
+
+    Raises:
+        SpecError: `metric-percentile` for anything but a number from 1 to 100.
+    """
     number = real_number(percentile)
     if number is None or not 1 <= number <= 100:
         raise SpecError(
@@ -207,7 +232,12 @@ def _check_percentile(percentile: float) -> float:
     return number
 
 
-def _check_method(method: str) -> None:
+def check_method(method: str) -> None:
+    """Nothing, if `method` is one of `METHODS`.
+
+    Raises:
+        SpecError: `metric-method`.
+    """
     if method not in METHODS:
         raise SpecError(
             f"hd95 method {method!r} is unknown",

@@ -1,0 +1,97 @@
+"""Kernels over whole label maps: ids and their counts, pairs of ids, bounding boxes, crops of regions.
+
+Arrays are flat, in memory order; shapes are three axes, slowest first. Leaves to others: everything that a
+label id means.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import types
+
+from medotter_bench.metrics.fast.compiling import inlined, kernel, read_only
+from medotter_bench.metrics.fast.words import run_end
+
+
+def _count_ids(labels: Any, counts: Any) -> bool:  # pragma: no cover - compiled
+    """Add the voxels of each id to `counts`; False where an id is beyond that table."""
+    start = 0
+    while start < labels.size:
+        end = run_end(labels, labels, start, labels.size)
+        if labels[start] >= counts.size:
+            return False
+        counts[labels[start]] += end - start
+        start = end
+    return True
+
+
+def _rename(labels: Any, names: Any, renamed: Any) -> None:  # pragma: no cover - compiled
+    """Write `names[id]` for every voxel."""
+    start = 0
+    while start < labels.size:
+        end = run_end(labels, labels, start, labels.size)
+        renamed[start:end] = names[labels[start]]
+        start = end
+
+
+def _widen(box: Any, i: int, j: int, start: int, end: int) -> None:  # pragma: no cover - compiled
+    box[0] = min(box[0], i)
+    box[1] = max(box[1], i + 1)
+    box[2] = min(box[2], j)
+    box[3] = max(box[3], j + 1)
+    box[4] = min(box[4], start)
+    box[5] = max(box[5], end)
+
+
+widen: Any = inlined(_widen)
+
+
+def _scan(
+    reference: Any, prediction: Any, shape: Any, table: Any, boxes: Any
+) -> None:  # pragma: no cover - compiled
+    """Add up `table[reference id, prediction id]`, and widen `boxes[side, id]` to hold the id's voxels."""
+    row = 0
+    for i in range(shape[0]):
+        for j in range(shape[1]):
+            start = row
+            stop = row + shape[2]
+            while start < stop:
+                end = run_end(reference, prediction, start, stop)
+                first, second = reference[start], prediction[start]
+                table[first, second] += end - start
+                widen(boxes[0, first], i, j, start - row, end - row)
+                widen(boxes[1, second], i, j, start - row, end - row)
+                start = end
+            row = stop
+
+
+def _crop(
+    reference: Any, prediction: Any, codes: Any, layout: Any, cropped: Any
+) -> None:  # pragma: no cover - compiled
+    """Copy a box, as the codes `codes[0, reference id] | codes[1, prediction id]`.
+
+    `layout`: axes 1 and 2 of the maps' shape; the box (begin and end per axis); axes 1 and 2 of the crop's
+    shape; where the box's first voxel goes.
+    """
+    for i in range(layout[2], layout[3]):
+        for j in range(layout[4], layout[5]):
+            row = (i * layout[0] + j) * layout[1]
+            start, stop = row + layout[6], row + layout[7]
+            there = ((i - layout[2]) * layout[8] + (j - layout[4])) * layout[9] + layout[10] - start
+            while start < stop:
+                end = run_end(reference, prediction, start, stop)
+                code = codes[0, reference[start]] | codes[1, prediction[start]]
+                if code != 0:
+                    cropped[there + start : there + end] = code
+                start = end
+
+
+_U8 = read_only(types.uint8)
+_I64 = types.int64[::1]
+_WIDE = tuple(read_only(t) for t in (types.uint16, types.uint32, types.uint64))
+
+count_ids: Any = kernel(_count_ids, *((labels, _I64) for labels in (_U8, *_WIDE)))
+rename: Any = kernel(_rename, *((labels, types.uint8[::1], types.uint8[::1]) for labels in _WIDE))
+scan: Any = kernel(_scan, (_U8, _U8, _I64, types.int64[:, ::1], types.int64[:, :, ::1]))
+crop: Any = kernel(_crop, (_U8, _U8, types.uint8[:, ::1], _I64, types.uint8[::1]))
