@@ -7,6 +7,7 @@ Leaves to others: what the axes mean. An array has no physical grid.
 from __future__ import annotations
 
 import zipfile
+from dataclasses import replace
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -49,7 +50,8 @@ class NpySource(Source):
         if self._mismatch is not None:
             raise self._mismatch
         flat = read_array(self._stream, self.header.n_bytes, self._dtype)
-        return Stored(flat.reshape(self.header.grid.shape, order="F" if self._fortran else "C"))
+        array = flat.array.reshape(self.header.grid.shape, order="F" if self._fortran else "C")
+        return Stored(array, highest=flat.highest)
 
 
 class NpzSource(Source):
@@ -81,7 +83,7 @@ class NpzSource(Source):
     def voxels(self) -> Stored:
         """The array under `instances`, axes as stored."""
         stored = self._inner.voxels()
-        return Stored(stored.array, notes={"ignored_keys": ", ".join(self._others)} if self._others else {})
+        return replace(stored, notes={"ignored_keys": ", ".join(self._others)} if self._others else {})
 
 
 def _read_header(stream: Readable) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:

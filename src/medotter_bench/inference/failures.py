@@ -22,7 +22,7 @@ from medomni.core.errors import MissingExtraError
 from medotter_bench.errors import VolumeError
 
 # What decoders raise on damaged bytes. Listed, so that an interrupt or a missing extra passes through.
-_DAMAGE = (
+DAMAGE = (
     ArithmeticError,
     AttributeError,
     LookupError,
@@ -62,7 +62,7 @@ def decoding(what: str, *, also: tuple[type[Exception], ...] = ()) -> Iterator[N
     Raises:
         VolumeError: `volume-truncated`, `volume-too-large`, or `volume-corrupt`.
     """
-    damage: tuple[type[Exception], ...] = (*_DAMAGE, *also)
+    damage: tuple[type[Exception], ...] = (*DAMAGE, *also)
     try:
         with warnings.catch_warnings():
             # A decoder's warnings are about files that the checks here accept or refuse anyway.

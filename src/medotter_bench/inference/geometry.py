@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -32,11 +32,13 @@ class Grid:
         spacing_mm: Distance of neighbouring voxels per axis of `shape`, mm, rounded to 1e-6; `None` for
             formats without a physical grid.
         affine_ras: 4x4, voxel index to mm in RAS; `None` where the file states no orientation.
+        slack_voxels: How far a corner may be off by the way in which the file stores its orientation.
     """
 
     shape: tuple[int, ...]
     spacing_mm: tuple[float, ...] | None = None
     affine_ras: Affine | None = None
+    slack_voxels: float = field(default=0.0, compare=False)
 
     def __str__(self) -> str:
         spacing = "no physical spacing" if self.spacing_mm is None else f"spacing {self.spacing_mm} mm"
@@ -66,7 +68,7 @@ def compare_grids(
         return "grid-shape", f"the shape {found.shape} is not the expected shape {expected.shape}: {both}"
     if expected.affine_ras is not None and found.affine_ras is not None:
         apart = corner_distance_voxels(expected.affine_ras, found.affine_ras, expected.shape)
-        if not apart <= tolerance_voxels:
+        if not apart <= max(tolerance_voxels, expected.slack_voxels, found.slack_voxels):
             return "grid-affine", f"the affines put a corner of the volume {apart:.4g} voxels apart: {both}"
         return None
     if expected.spacing_mm is not None and found.spacing_mm is not None:
@@ -87,21 +89,28 @@ def corner_distance_voxels(expected: Affine, found: Affine, shape: Sequence[int]
     return float(np.sqrt((in_voxels**2).sum(axis=0)).max())
 
 
-def grid_from_affine(shape: tuple[int, ...], affine: npt.NDArray[np.float64], *, form: str) -> Grid:
-    """The grid of `shape` with the 4x4 `affine` (mm, RAS) that the header's `form` states.
+def grid_from_affine(
+    shape: tuple[int, ...],
+    affine: npt.NDArray[np.float64],
+    *,
+    form: str,
+    unit_mm: float = 1.0,
+    slack_voxels: float = 0.0,
+) -> Grid:
+    """The grid of `shape` with the 4x4 `affine` (mm, RAS) that the header's `form` states in its unit.
 
     Raises:
         VolumeError: `geometry-spacing` for an axis of length 0 or NaN, `geometry-affine` for axes that lie
             in one plane.
     """
     spacing = column_lengths_mm(affine)
-    checked_spacing(spacing, form=form)
+    checked_spacing(spacing, form=form, unit_mm=unit_mm)
     if not np.isfinite(affine).all():
         raise _geometry_error("geometry-affine", f"the {form} holds a value that is not finite")
     if abs(np.linalg.det(affine[:3, :3])) < _FLAT * np.prod(spacing):
         raise _geometry_error("geometry-affine", f"the axes of the {form} lie in one plane")
     rows = tuple(tuple(float(value) for value in row) for row in affine)
-    return Grid(shape, rounded_spacing(spacing[: len(shape)]), rows)
+    return Grid(shape, rounded_spacing(spacing[: len(shape)], unit_mm=unit_mm), rows, slack_voxels)
 
 
 def column_lengths_mm(affine: npt.NDArray[np.float64]) -> tuple[float, ...]:
@@ -109,14 +118,14 @@ def column_lengths_mm(affine: npt.NDArray[np.float64]) -> tuple[float, ...]:
     return tuple(float(length) for length in np.sqrt((affine[:3, :3] ** 2).sum(axis=0)))
 
 
-def checked_spacing(spacing: Sequence[float], *, form: str) -> None:
+def checked_spacing(spacing: Sequence[float], *, form: str, unit_mm: float = 1.0) -> None:
     """Refuse a spacing that is no positive finite number.
 
     Raises:
         VolumeError: `geometry-spacing`.
     """
     for length in spacing:
-        if not (np.isfinite(length) and round(float(length), SPACING_DECIMALS) > 0):
+        if not (np.isfinite(length) and round(float(length) / unit_mm, SPACING_DECIMALS) > 0):
             raise _geometry_error(
                 "geometry-spacing",
                 f"the {form} states the voxel spacing {tuple(float(value) for value in spacing)} mm, "
@@ -124,9 +133,12 @@ def checked_spacing(spacing: Sequence[float], *, form: str) -> None:
             )
 
 
-def rounded_spacing(spacing: Sequence[float]) -> tuple[float, ...]:
-    """Spacing to 1e-6 mm: headers store 0.8 as the 32-bit 0.800000011920929."""
-    return tuple(round(float(length), SPACING_DECIMALS) for length in spacing)
+def rounded_spacing(spacing: Sequence[float], *, unit_mm: float = 1.0) -> tuple[float, ...]:
+    """Spacing to 1e-6 of the file's own unit: headers store 0.8 as the 32-bit 0.800000011920929.
+
+    To 1e-6 mm a voxel of 0.1625 micrometres would be off by 0.3 %.
+    """
+    return tuple(round(float(length) / unit_mm, SPACING_DECIMALS) * unit_mm for length in spacing)
 
 
 def _bare(shape: Sequence[int]) -> tuple[int, ...]:

@@ -10,7 +10,6 @@ Source: the NRRD format definition (teem) and the MetaIO documentation for the h
 
 from __future__ import annotations
 
-import gzip
 import io
 import zlib
 from collections.abc import Mapping
@@ -23,7 +22,7 @@ from medotter_bench.errors import VolumeError
 from medotter_bench.inference.failures import decoding, imported, truncated, wrong_format
 from medotter_bench.inference.geometry import Grid, checked_spacing, grid_from_affine, rounded_spacing
 from medotter_bench.inference.limits import Limits, checked_shape, spatial_shape
-from medotter_bench.inference.streams import check_size, read_array
+from medotter_bench.inference.streams import check_size, read_array, read_gzip_array
 from medotter_bench.inference.volumes import Header, Source, Stored, byte_count
 
 NRRD_MAGIC = b"NRRD000"
@@ -82,13 +81,14 @@ class ItkSource(Source):
         compressed = self._encoding != "raw"
         available = self._size - self._offset
         check_size(self.header.n_bytes, available, shape=self.header.stored_shape, compressed=compressed)
-        self._handle.seek(self._offset)
-        stream: Any = self._handle
-        if compressed:
-            gzipped = self._encoding == "gzip"
-            stream = gzip.GzipFile(fileobj=stream, mode="rb") if gzipped else _Inflated(stream)
-        flat = read_array(stream, self.header.n_bytes, self._dtype)
-        return Stored(flat.reshape(self.header.grid.shape, order="F"))
+        n_bytes = self.header.n_bytes
+        if self._encoding == "gzip":
+            flat = read_gzip_array(self._handle, self._offset, n_before=0, n_bytes=n_bytes, dtype=self._dtype)
+        else:
+            self._handle.seek(self._offset)
+            stream: Any = _Inflated(self._handle) if compressed else self._handle
+            flat = read_array(stream, n_bytes, self._dtype)
+        return Stored(flat.array.reshape(self.header.grid.shape, order="F"), highest=flat.highest)
 
 
 def _dtype(sitk: Any, reader: Any, stored: tuple[int, ...]) -> np.dtype[Any]:

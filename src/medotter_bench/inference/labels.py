@@ -22,11 +22,21 @@ MAX_SLOPE_TOLERANCE = 0.25
 _INT64_MAX = 2**63 - 1
 _EXACT_DOUBLE = 2**53
 _PIECE = 1 << 20
+_CACHED = 1 << 16
 _NARROW = (np.uint8, np.uint16, np.uint32, np.int64)
 
 
+def highest_of(stored: npt.NDArray[Any]) -> int | None:
+    """The largest of `stored` values in one pass; `None` if one is negative or they are no integers."""
+    if stored.dtype.kind not in "iu" or stored.size == 0 or not stored.dtype.isnative:
+        return None
+    # With its bits taken as unsigned, a negative value is larger than any value of its type.
+    highest = int(stored.view(f"u{stored.dtype.itemsize}").max())
+    return highest if highest <= np.iinfo(stored.dtype).max else None
+
+
 def whole_numbers(
-    stored: npt.NDArray[Any], *, slope: float = 1.0, inter: float = 0.0
+    stored: npt.NDArray[Any], *, slope: float = 1.0, inter: float = 0.0, highest: int | None = None
 ) -> tuple[npt.NDArray[Any], int]:
     """Label ids from `stored` values, with `value = stored * slope + inter`.
 
@@ -39,6 +49,7 @@ def whole_numbers(
         stored: Any axes; boolean, integer or float of up to 64 bits.
         slope: As in the header.
         inter: As in the header.
+        highest: What `highest_of` gives for `stored`, where that is known already.
 
     Returns:
         An integer array of the same shape, and how many of its values were not exactly whole before.
@@ -61,7 +72,7 @@ def whole_numbers(
             code="labels-scaling",
         )
     if stored.dtype.kind in "iu" and slope == 1 and float(inter).is_integer():
-        return _shifted(stored, int(inter)), 0
+        return _shifted(stored, int(inter), highest), 0
     return _rounded(stored, slope, inter)
 
 
@@ -78,12 +89,11 @@ def _plain(stored: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return stored if stored.dtype.isnative else stored.astype(stored.dtype.newbyteorder("="))
 
 
-def _shifted(stored: npt.NDArray[Any], shift: int) -> npt.NDArray[Any]:
+def _shifted(stored: npt.NDArray[Any], shift: int, highest: int | None) -> npt.NDArray[Any]:
     """`stored + shift` in Python's integers where it counts, so that nothing wraps."""
-    highest = int(stored.max()) + shift
-    _check_range(int(stored.min()) + shift, highest, unsigned=stored.dtype == np.uint64 and shift == 0)
-    if shift == 0:
+    if shift == 0 and (stored.dtype.kind == "u" or highest is not None or highest_of(stored) is not None):
         return stored
+    _check_range(int(stored.min()) + shift, int(stored.max()) + shift)
     if stored.dtype == np.uint64 and shift < 0:
         return (stored - np.uint64(-shift)).astype(np.int64)
     return stored.astype(np.int64) + np.int64(shift)
@@ -108,10 +118,14 @@ def _rounded(stored: npt.NDArray[Any], slope: float, inter: float) -> tuple[npt.
     if not (stored.flags.c_contiguous or stored.flags.f_contiguous):
         stored = np.ascontiguousarray(stored)
     flat = stored.ravel(order="K")
+    if stored.dtype.kind == "f" and slope == 1 and inter == 0:
+        labels = np.empty_like(stored, dtype=np.uint8)
+        if _copied_exactly(flat, labels.ravel(order="K")):
+            return labels, 0
     seen = _survey(flat, slope, inter, tolerance)
     scaled = stored.dtype.kind != "f" or slope != 1
     _check_seen(seen, tolerance, stored.size)
-    _check_range(seen.lowest, seen.highest, unsigned=False)
+    _check_range(seen.lowest, seen.highest)
     largest = max(abs(int(flat.max())), abs(int(flat.min())), int(seen.highest))
     if scaled and largest > _EXACT_DOUBLE:
         raise _out_of_range(f"scaling label ids as large as {largest} is not exact")
@@ -121,6 +135,17 @@ def _rounded(stored: npt.NDArray[Any], slope: float, inter: float) -> tuple[npt.
     for start, values in _scaled_pieces(flat, slope, inter):
         target[start : start + values.size] = np.rint(values).astype(narrow)
     return labels, seen.n_rounded
+
+
+def _copied_exactly(flat: npt.NDArray[Any], target: npt.NDArray[np.uint8]) -> bool:
+    """Copy the values into bytes, if every one is a whole number from 0 to 255: one pass for most maps."""
+    for start in range(0, flat.size, _CACHED):
+        values, ids = flat[start : start + _CACHED], target[start : start + _CACHED]
+        with np.errstate(over="ignore", invalid="ignore"):
+            ids[...] = values.astype(np.uint8)
+        if not (ids == values).all():
+            return False
+    return True
 
 
 def _scaled_pieces(
@@ -168,14 +193,14 @@ def _check_seen(seen: _Seen, tolerance: float, n_values: int) -> None:
         )
 
 
-def _check_range(lowest: float, highest: float, *, unsigned: bool) -> None:
+def _check_range(lowest: float, highest: float) -> None:
     if lowest < 0:
         raise VolumeError(
             f"the label map holds the negative value {int(lowest)}",
             hint="label ids are 0 (background) or larger; was an image given in place of a label map?",
             code="labels-negative",
         )
-    if highest > _INT64_MAX and not unsigned:
+    if highest > _INT64_MAX:
         raise _out_of_range(f"the value {int(highest)} does not fit into 64 bits")
 
 

@@ -1,8 +1,9 @@
 """NIfTI-1 and NIfTI-2 single files, plain or gzip: header first, then exactly the voxels it promises.
 
 The compression is told by the content, never by the name. Geometry: the form (sform, qform) whose code is
-set decides; where both are set they must put every corner of the volume within `FORM_TOLERANCE_VOXELS` of
-each other (the 32-bit quaternion alone can cost a few hundredths of a voxel), and the sform is used. With
+set decides; where both are set they must state one spacing and put every corner of the volume within
+`FORM_TOLERANCE_VOXELS` of each other (the 32-bit quaternion of a large oblique volume alone can cost a tenth
+of a voxel), and the sform is used. With
 neither set there is a spacing (`pixdim`) and no orientation. Nothing is reoriented.
 Leaves to others: comparing grids (`geometry`) and turning values into ids (`labels`).
 
@@ -21,6 +22,7 @@ import numpy.typing as npt
 from medotter_bench.errors import VolumeError
 from medotter_bench.inference.failures import corrupt, decoding, imported, truncated, wrong_format
 from medotter_bench.inference.geometry import (
+    SPACING_TOLERANCE,
     Grid,
     checked_spacing,
     column_lengths_mm,
@@ -29,11 +31,13 @@ from medotter_bench.inference.geometry import (
     rounded_spacing,
 )
 from medotter_bench.inference.limits import Limits, checked_shape, spatial_shape
-from medotter_bench.inference.streams import Readable, check_size, read_array, read_some, skip
+from medotter_bench.inference.streams import Readable, check_size, read_array, read_gzip_array, read_some
 from medotter_bench.inference.volumes import Header, Source, Stored, byte_count
 
 GZIP_MAGIC = b"\x1f\x8b"
-FORM_TOLERANCE_VOXELS = 0.05
+FORM_TOLERANCE_VOXELS = 0.5
+# What the 32-bit quaternion may cost a corner of a large oblique volume.
+QUATERNION_SLACK_VOXELS = 0.25
 _DTYPES = {
     2: "u1",
     4: "i2",
@@ -54,15 +58,14 @@ class NiftiSource(Source):
     """One open NIfTI file."""
 
     def __init__(self, handle: BinaryIO, size: int, limits: Limits) -> None:
-        self._size = size
+        self._handle, self._size = handle, size
         self._compressed = read_some(handle, 2) == GZIP_MAGIC
         handle.seek(0)
-        self._stream: Any = gzip.GzipFile(fileobj=handle, mode="rb") if self._compressed else handle
-        fields, order, n_read = _read_header(self._stream)
+        stream: Any = gzip.GzipFile(fileobj=handle, mode="rb") if self._compressed else handle
+        fields, order, n_read = _read_header(stream)
         shape = _stored_shape(fields)
         self._dtype = _dtype(fields, order)
-        self._skip = _voxel_offset(fields, n_read, limits) - n_read
-        self._n_before = n_read + self._skip
+        self._n_before = _voxel_offset(fields, n_read, limits)
         self._slope, self._inter = float(fields["scl_slope"]), float(fields["scl_inter"])
         self.header = Header(
             grid=_grid(fields, spatial_shape(shape)),
@@ -77,12 +80,17 @@ class NiftiSource(Source):
         """The voxels, (X, Y, Z) in Fortran order, with the header's slope and intercept."""
         needed = self._n_before + self.header.n_bytes
         check_size(needed, self._size, shape=self.header.stored_shape, compressed=self._compressed)
-        with decoding("the part before the voxels"):
-            if skip(self._stream, self._skip) < self._skip:
-                raise truncated(f"the header puts the voxels at byte {self._n_before}, past the file's end")
-        flat = read_array(self._stream, self.header.n_bytes, self._dtype)
-        array = flat.reshape(self.header.grid.shape, order="F")
-        return Stored(array, self._slope, self._inter)
+        n_bytes = self.header.n_bytes
+        if self._compressed:
+            flat = read_gzip_array(
+                self._handle, 0, n_before=self._n_before, n_bytes=n_bytes, dtype=self._dtype
+            )
+        else:
+            stream: Any = self._handle
+            stream.seek(self._n_before)
+            flat = read_array(stream, n_bytes, self._dtype)
+        array = flat.array.reshape(self.header.grid.shape, order="F")
+        return Stored(array, self._slope, self._inter, highest=flat.highest)
 
 
 def _read_header(stream: Readable) -> tuple[Any, str, int]:
@@ -153,13 +161,19 @@ def _grid(fields: Any, shape: tuple[int, ...]) -> Grid:
     pixdim = np.array([float(value) for value in fields["pixdim"]], dtype=np.float64)
     pixdim[1 + len(shape) : 4] = 1 / scale  # axes that the file does not have
     pixdim[1:4] *= scale
-    checked_spacing(pixdim[1 : 1 + len(shape)].tolist(), form="header (pixdim)")
+    checked_spacing(pixdim[1 : 1 + len(shape)].tolist(), form="header (pixdim)", unit_mm=scale)
     sform = _sform(fields, scale) if int(fields["sform_code"]) > 0 else None
     qform = _qform(fields, pixdim, scale) if int(fields["qform_code"]) > 0 else None
     if sform is None and qform is None:
-        return Grid(shape, rounded_spacing(pixdim[1 : 1 + len(shape)].tolist()))
+        return Grid(shape, rounded_spacing(pixdim[1 : 1 + len(shape)].tolist(), unit_mm=scale))
     grids = [
-        grid_from_affine(shape, affine, form=form)
+        grid_from_affine(
+            shape,
+            affine,
+            form=form,
+            unit_mm=scale,
+            slack_voxels=QUATERNION_SLACK_VOXELS if form == "qform" else 0.0,
+        )
         for form, affine in (("sform", sform), ("qform", qform))
         if affine is not None
     ]
@@ -172,7 +186,13 @@ def _check_forms(by_sform: Grid, by_qform: Grid) -> None:
     if by_sform.affine_ras is None or by_qform.affine_ras is None:
         return
     apart = corner_distance_voxels(by_sform.affine_ras, by_qform.affine_ras, by_sform.shape)
-    if not apart <= FORM_TOLERANCE_VOXELS:
+    lengths = [column_lengths_mm(np.array(grid.affine_ras)) for grid in (by_sform, by_qform)]
+    # An axis of length 1 has a spacing that measures nothing.
+    used = [axis for axis, n in enumerate(by_sform.shape[:3]) if n > 1]
+    same_spacing = all(
+        abs(lengths[0][axis] - lengths[1][axis]) <= SPACING_TOLERANCE * lengths[0][axis] for axis in used
+    )
+    if not (apart <= FORM_TOLERANCE_VOXELS and same_spacing):
         raise VolumeError(
             "sform and qform of the header contradict each other: they put a corner of the volume "
             f"{apart:.4g} voxels apart; by the sform {by_sform}; by the qform {by_qform}",
@@ -184,7 +204,7 @@ def _check_forms(by_sform: Grid, by_qform: Grid) -> None:
 def _sform(fields: Any, scale: float) -> npt.NDArray[np.float64]:
     rows = [[float(value) for value in fields[name]] for name in ("srow_x", "srow_y", "srow_z")]
     affine = np.vstack([np.array(rows, dtype=np.float64) * scale, [0.0, 0.0, 0.0, 1.0]])
-    checked_spacing(column_lengths_mm(affine), form="sform")
+    checked_spacing(column_lengths_mm(affine), form="sform", unit_mm=scale)
     return affine
 
 

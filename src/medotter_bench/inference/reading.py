@@ -19,7 +19,7 @@ from medotter_bench.inference import arrays, itk, nifti, raster, tiff
 from medotter_bench.inference.failures import located, opened, truncated, wrong_format
 from medotter_bench.inference.formats import families_of
 from medotter_bench.inference.geometry import Grid, compare_grids
-from medotter_bench.inference.labels import whole_numbers
+from medotter_bench.inference.labels import highest_of, whole_numbers
 from medotter_bench.inference.limits import DEFAULT_LIMITS, Limits
 from medotter_bench.inference.volumes import Header, LabelMap, Source, Stored, Volume
 
@@ -80,7 +80,9 @@ def read_label_map(
             _check_grid(expected, header.grid)
         limits.check(header.stored_shape, header.n_bytes)
         stored = source.labels(rgb24=rgb24)
-        array, n_rounded = whole_numbers(stored.array, slope=stored.slope, inter=stored.inter)
+        array, n_rounded = whole_numbers(
+            stored.array, slope=stored.slope, inter=stored.inter, highest=stored.highest
+        )
     grid = header.grid
     if expected is not None:
         # Equal but for axes of length 1: one number of axes for both, so that nothing broadcasts.
@@ -190,8 +192,10 @@ def _notes(stored: Stored, n_rounded: int, *, rgb24: bool) -> dict[str, int | st
     if n_rounded:
         notes["rounded_voxels"] = n_rounded
     limit = _SATURATED.get(stored.array.dtype.name)
-    if limit is not None and not rgb24 and int(stored.array.max()) == limit:
-        notes["saturated_at"] = limit
+    if limit is not None and not rgb24:
+        highest = highest_of(stored.array) if stored.highest is None else stored.highest
+        if highest == limit:
+            notes["saturated_at"] = limit
     return notes
 
 

@@ -64,7 +64,7 @@ class TiffSource(Source):
                         f"the TIFF promises {self.header.n_bytes} bytes of pixels at byte {offset}, "
                         f"the file has {self._size}"
                     )
-                array = np.array(self._series.asarray())
+                array = np.asarray(self._series.asarray())
             else:
                 array = self._by_page()
         if array.size * array.dtype.itemsize != self.header.n_bytes:

@@ -43,12 +43,17 @@ class Header:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stored:
-    """Voxels as stored, in native byte order, with the scaling that the header states."""
+    """Voxels as stored, in native byte order, with the scaling that the header states.
+
+    Attributes:
+        highest: The largest stored value, where reading found it and found that none is negative.
+    """
 
     array: npt.NDArray[Any]
     slope: float = 1.0
     inter: float = 0.0
     notes: Mapping[str, int | str] = field(default_factory=dict)
+    highest: int | None = None
 
 
 class Source(ABC):
