@@ -77,6 +77,10 @@ def _case(
     difference = grid_difference(grid, reference.grid) if grid is not None else None
     if difference is not None:
         issues.append(error("reference-grid", where, f"not on the grid of the input: {difference}"))
+    spacing, axes = spec.hd95.spacing if spec.hd95 else "header", reference.array.ndim
+    if not isinstance(spacing, str) and len(spacing) != axes:
+        what = f"hd95.spacing has {len(spacing)} numbers, the reference has {axes} axes"
+        issues.append(error("spacing-axes", where, what, "give one number per axis"))
     if spec.task_type == "seg":
         issues += _native_ids(reference, remap, spec, where)
         issues += _penalty_sizes(reference.grid, spec, case_id)

@@ -66,6 +66,8 @@ def change(target: dict[str, Any], path: str, value: Any) -> None:
         ("aggregation/headline/metrik", "dice", "key-misspelt"),
         ("prediction_format/label_spaces", [0], "key-misspelt"),
         ("task_type", "segg", "task-type-unknown"),
+        ("aggregation/report_by_dataset", ["nowhere"], "reporting-name-unknown"),
+        ("aggregation/report_by_tier", ["nowhere"], "reporting-name-unknown"),
     ],
 )
 def test_a_fault_of_the_protocol_is_an_error_that_score_refuses_on_too(builder, path, value, code):
@@ -85,6 +87,7 @@ def test_a_fault_of_the_protocol_is_an_error_that_score_refuses_on_too(builder, 
         ("main_region", "macro_avg", "main-region-differs"),
         ("empty_structure/f1", {"both_empty": 1.0}, "penalty-unused"),
         ("empty_structure/dice", {}, "penalty-default"),
+        ("empty_structure/dice/gt_nonempty_pred_empty", 0.9, "penalty-generous"),
     ],
 )
 def test_what_changes_no_number_is_a_warning(builder, path, value, code):
@@ -163,6 +166,17 @@ def test_faults_of_the_splits_are_found_together(builder):
         "patient-in-both-splits",
         "case-in-no-split",
     }
+
+
+def test_a_test_split_without_cases_is_an_error(builder):
+    builder.manifest["test"] = []
+    assert "no-test-cases" in codes(issues_of(builder), Severity.ERROR)
+
+
+def test_a_threshold_that_no_iou_exceeds_is_an_error(tmp_path):
+    builder = instance_builder(tmp_path, iou_threshold=1)
+    builder.case("001", box((12, 12)), None)
+    assert "iou-threshold-unreachable" in codes(issues_of(builder), Severity.ERROR)
 
 
 def test_the_same_patient_id_in_two_datasets_is_two_patients(builder):

@@ -1,4 +1,4 @@
-"""Scoring a folder: statuses, penalties, roll-ups, determinism, refusals. With the real loaders and metrics."""
+"""Scoring a folder: statuses, penalties, roll-ups, determinism, refusals; real loaders and metrics."""
 
 from __future__ import annotations
 
@@ -653,6 +653,14 @@ def test_several_regions_of_instances_need_class_files(tmp_path):
         assert score(builder)["invalid"][0]["code"] == code
     side.unlink()
     assert score(builder)["invalid"][0]["code"] == "classes-missing"
+
+
+def test_a_class_file_may_list_ids_that_the_map_cannot_hold(tmp_path):
+    builder, case = classes_builder(tmp_path)
+    builder.write()
+    (builder.data / f"{case}_seg.classes.json").write_text('{"7": 1, "9": 2, "70000": 1}')
+    (builder.predictions / f"{case}.classes.json").write_text('{"7": 1, "9": 2, "99999999999": 2}')
+    assert score(builder)["headline"]["value"] == 1.0
 
 
 def test_several_regions_of_instances_without_classes_are_refused(tmp_path):

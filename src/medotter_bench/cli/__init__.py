@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from medotter_bench.cli import bundle as bundle_commands
-from medotter_bench.cli import demo, doctor, score
+from medotter_bench.cli import compare, demo, doctor, report, score
 from medotter_bench.cli.failures import CONTEXT, set_debug
 
 app = typer.Typer(
@@ -27,21 +27,28 @@ app = typer.Typer(
 )
 app.add_typer(bundle_commands.app, name="bundle")
 score.add_commands(app)
+compare.add_commands(app)
+report.add_commands(app)
 doctor.add_commands(app)
 demo.add_commands(app)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        import medomni
+
+        typer.echo(f"medotter {medomni.__version__}")
+        raise typer.Exit
 
 
 @app.callback()
 def _options(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
 ) -> None:
     set_debug(debug)
-    if version:
-        import medomni
-
-        typer.echo(f"medotter {medomni.__version__}")
-        raise typer.Exit
 
 
 def main() -> None:

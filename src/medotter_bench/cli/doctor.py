@@ -12,14 +12,20 @@ import typer
 
 from medotter_bench.cli.failures import BAD_INPUT, fails_with
 
-EXTRAS = {"imaging": ("scipy", "nibabel", "PIL", "tifffile", "imagecodecs"), "nrrd": ("SimpleITK",)}
+EXTRAS = {
+    "imaging": ("scipy", "nibabel", "PIL", "tifffile", "imagecodecs"),
+    "nrrd": ("SimpleITK",),
+    "fast": ("numba",),
+    "report": ("jinja2",),
+    "dask": ("distributed",),
+}
 ENGINES = ("bwrap", "docker", "podman")
 
 
 def report() -> dict[str, Any]:
     """Python, extras, cores and memory, container programs, adapters, as plain data."""
     import medomni
-    from medotter_bench.parallel import available_memory
+    from medomni.core.cores import available_memory
     from medotter_bench.results import SCORING_VERSION
 
     extras = {}

@@ -5,15 +5,20 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from medomni.core.errors import MedomniError, WriteError
+from medomni.core.errors import ExecutionError, MedomniError, WriteError
 from medomni.core.issues import Issue, errors_of
+from medotter_bench.errors import CasesFailedError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-WRONG, BAD_INPUT, INTERRUPTED = 1, 2, 130
+WRONG, BAD_INPUT, OUR_FAULT, INTERRUPTED = 1, 2, 3, 130
+PIPE_WIDTH = 160
 _STATE = {"debug": False}
 
 
@@ -28,7 +33,7 @@ def is_debug() -> bool:
 
 
 def fails_with[**P, R](exit_code: int) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """A command whose errors end with `exit_code`: 1 for checks, 2 for operations."""
+    """A command whose errors end with `exit_code` (checks 1, operations 2), or 3 if the work failed."""
 
     def decorate(command: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(command)
@@ -39,9 +44,10 @@ def fails_with[**P, R](exit_code: int) -> Callable[[Callable[P, R]], Callable[P,
                 if is_debug():
                     raise
                 typer.echo(str(failure), err=True)
-                raise typer.Exit(exit_code) from failure
+                ours = isinstance(failure, ExecutionError | CasesFailedError)
+                raise typer.Exit(OUR_FAULT if ours else exit_code) from failure
             except KeyboardInterrupt as interrupt:
-                typer.echo("interrupted; nothing was written", err=True)
+                typer.echo("interrupted; no output was written", err=True)
                 raise typer.Exit(INTERRUPTED) from interrupt
 
         return run
@@ -63,6 +69,14 @@ def print_issues(issues: Sequence[Issue], *, what: str, as_json: bool) -> None:
         warnings = len(issues) - len(errors)
         typer.echo(f"{what}: {len(errors)} errors, {warnings} warnings")
     raise typer.Exit(WRONG if errors else 0)
+
+
+def console() -> Console:
+    """Where tables are printed: as wide as the terminal; in a file or pipe wide enough for every table."""
+    from rich.console import Console
+
+    plain = Console()
+    return plain if plain.is_terminal else Console(width=PIPE_WIDTH)
 
 
 def refuse_unwritable(path: Path | None) -> None:

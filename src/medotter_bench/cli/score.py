@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from medotter_bench.cli.failures import BAD_INPUT, WRONG, fails_with, print_issues, refuse_unwritable
+from medotter_bench.cli.failures import BAD_INPUT, WRONG, console, fails_with, print_issues, refuse_unwritable
 
 if TYPE_CHECKING:
+    from medomni.core.execution import Workers
+    from medomni.core.journal import Journal
     from medotter_bench.results import Results
 
 BundleDir = Annotated[Path, typer.Argument(metavar="BUNDLE", help="Folder of the bundle.")]
@@ -29,9 +33,18 @@ def score(
     out: Annotated[
         Path | None, typer.Option("--out", help="Write results.json here (and timings beside it).")
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", help="Also write an HTML page about the result here.")
+    ] = None,
     jobs: Annotated[
         int | None, typer.Option("--jobs", min=1, help="Worker processes; default: all cores.")
     ] = None,
+    scheduler: Annotated[
+        str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Score on this Dask cluster instead.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where an interrupted run with the same --out stopped.")
+    ] = False,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit 1 if a prediction is missing or invalid.")
     ] = False,
@@ -52,12 +65,30 @@ def score(
     from medotter_bench.engine import score_predictions
 
     refuse_unwritable(out)
-    with bars.for_terminal() as progress:
+    refuse_unwritable(report)
+    with (
+        bars.for_terminal() as progress,
+        _journal(out, resume=resume) as journal,
+        _cluster(scheduler, jobs) as cluster,
+    ):
         results = score_predictions(
-            bundle, predictions, data_root, jobs=jobs, progress=progress, trust_bundle_code=trust
+            bundle,
+            predictions,
+            data_root,
+            executor=cluster,
+            jobs=jobs,
+            journal=journal,
+            progress=progress,
+            trust_bundle_code=trust,
         )
-    if out is not None:
-        results.write(out)
+        if out is not None and journal is not None:
+            results.write(out)
+            journal.discard()
+    if report is not None:
+        from medotter_bench.cli.report import write_page
+        from medotter_bench.report import Sources
+
+        write_page(results, report, sources=Sources(bundle, data_root, predictions), out=out)
     if as_json:
         typer.echo(results.to_json(), nl=False)
     else:
@@ -65,6 +96,41 @@ def score(
     if strict and not results.is_complete:
         typer.echo("strict: predictions are missing or invalid", err=True)
         raise typer.Exit(WRONG)
+
+
+@contextmanager
+def _journal(out: Path | None, *, resume: bool) -> Iterator[Journal | None]:
+    """The journal beside the results; without results to write there is none."""
+    from medomni.core.journal import Journal, journal_path
+
+    if out is None:
+        if resume:
+            raise typer.BadParameter("--resume needs --out: the journal of a run lies beside its results")
+        yield None
+        return
+    with Journal(journal_path(out), resume=resume, say=_say) as journal:
+        try:
+            yield journal
+        except BaseException:
+            if journal.count:
+                _say(
+                    f"{journal.count} finished cases are kept in {journal.path}; --resume goes on from there"
+                )
+            raise
+
+
+def _say(sentence: str) -> None:
+    typer.echo(sentence, err=True)
+
+
+def _cluster(scheduler: str | None, jobs: int | None) -> AbstractContextManager[Workers | None]:
+    from medomni.core.execution import dask
+
+    if scheduler is None:
+        return nullcontext()
+    if jobs is not None:
+        raise typer.BadParameter("--jobs and --scheduler exclude each other: the cluster has its own workers")
+    return dask(scheduler)
 
 
 def refuse_labels(labels: bool, extra: list[str] | None) -> None:
@@ -100,12 +166,11 @@ def check_predictions(
 
 
 def _print_summary(results: Results, out: Path | None) -> None:
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console()
+    out_console = console()
     document, head = results.document, results.headline
-    console.print(headline_text(head), highlight=False, markup=False)
+    out_console.print(headline_text(head), highlight=False, markup=False)
     table = Table(box=None, pad_edge=False)
     for column in ("region", "metric", "value", "95% interval", "n"):
         table.add_column(column, justify="left" if column in ("region", "metric") else "right")
@@ -113,7 +178,7 @@ def _print_summary(results: Results, out: Path | None) -> None:
     for region, metrics in shown.items():
         for metric, cell in metrics.items():
             table.add_row(region, metric, number(cell["value"]), interval(cell["ci"]), str(cell["n"]))
-    console.print(table)
+    out_console.print(table)
     counts = (
         len(document["cases"]),
         len(document["missing"]),
@@ -121,23 +186,23 @@ def _print_summary(results: Results, out: Path | None) -> None:
         len(document["extra"]),
     )
     line = "{} cases, {} missing, {} invalid, {} extra files".format(*counts)
-    console.print(line, highlight=False, markup=False)
+    out_console.print(line, highlight=False, markup=False)
     for entry in document["invalid"][:10]:
-        console.print(
+        out_console.print(
             f"  invalid {entry['case_id']}: {entry['what']}", highlight=False, markup=False, soft_wrap=True
         )
     for case_id in document["missing"][:10]:
-        console.print(f"  missing {case_id}", highlight=False, markup=False, soft_wrap=True)
+        out_console.print(f"  missing {case_id}", highlight=False, markup=False, soft_wrap=True)
     unlisted = [row["case_id"] for row in document["cases"] if row["unlisted_voxels"]]
     if unlisted:
         line = (
             f"{len(unlisted)} references hold ids that no map lists; they count as background: {unlisted[0]}"
         )
-        console.print(
+        out_console.print(
             line + (" …" if len(unlisted) > 1 else ""), highlight=False, markup=False, soft_wrap=True
         )
     if out is not None:
-        console.print(f"results: {out}", highlight=False, markup=False, soft_wrap=True)
+        out_console.print(f"results: {out}", highlight=False, markup=False, soft_wrap=True)
 
 
 def headline_text(head: dict[str, Any]) -> str:
