@@ -40,6 +40,17 @@ COMPUTED: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "document-not-canonical": ("DocumentError", "a value that canonical JSON cannot hold exactly"),
     },
     "medomni.core.contracts": {},  # `contract_codes` lists them
+    "medomni.studio.definitions.reading": {
+        "cohort-name": ("error", "the name in a cohort file is not the file's own"),
+        "task-template-name": ("error", "a template's id or dataset is not its folder's own"),
+        "label-name": ("error", "the name in a label file is not the file's own"),
+        "recipe-name": ("error", "the name in a recipe file is not the file's own"),
+        "arm-name": ("error", "the name in an arm file is not the file's own"),
+    },
+    "medomni.studio.recipe.catalog": {
+        f"recipe-{what}-unknown": ("RecipeError", f"there is no {what} {{…}}")
+        for what in ("aggregate", "column", "name", "predicate", "table")
+    },
 }
 
 
@@ -116,15 +127,16 @@ def _merged(name: str, uses: list[_Use]) -> Code:
 
 
 def contract_codes() -> dict[str, list[str]]:
-    """Contract -> the codes that its schema can give."""
+    """Contract -> the codes that its schema and its rules can give."""
     from medomni.core import contracts
+    from medomni.core.contracts._rules import FAULTS_OF_RULES
     from medomni.core.contracts._validation import _FAULT_OF_KEYWORD
 
     found = {}
     for kind in contracts.kinds():
         keywords = set(_keywords(contracts.schema(kind)))
         faults = {fault for keyword, fault in _FAULT_OF_KEYWORD.items() if keyword in keywords}
-        faults |= {"key", "depth", "not-finite"}
+        faults |= {"key", "depth", "not-finite", *FAULTS_OF_RULES.get(kind, ())}
         found[kind] = [f"{kind}-{fault}" for fault in sorted(faults)]
     return found
 

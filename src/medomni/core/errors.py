@@ -78,6 +78,30 @@ class MissingPathError(UnsafePathError, FileNotFoundError):
         return OSError.__new__(cls, *args)
 
 
+class InvalidNameError(MedomniError, ValueError):
+    """A name is not one that this project can use; `code` says of what."""
+
+    code = "name-invalid"
+
+
+class WorkspaceError(MedomniError, ValueError):
+    """A folder cannot be used, or made, as a workspace; `code` says why."""
+
+    code = "workspace-invalid"
+
+
+class WorkspaceNotFoundError(MedomniError, FileNotFoundError):
+    """No folder around here holds a `medomni.toml`."""
+
+    code = "workspace-not-found"
+
+
+class ConfigHashError(MedomniError, ValueError):
+    """What should be hashed is not what such a hash covers; `code` says why."""
+
+    code = "hash-input-invalid"
+
+
 class ContractError(MedomniError, ValueError):
     """A contract is asked for that does not exist."""
 

@@ -58,6 +58,13 @@ def test_any_text_reads_as_the_standard_library_reads_it_or_is_refused(text):
     assert value == json.loads(text)
 
 
+@pytest.mark.parametrize(
+    "text", ["NaN0", "[1,\nNaNx]", "-Infinity0", '{"a": Infinityx', "1e999x", "[1e999,", "NaN NaN"]
+)
+def test_what_follows_a_refused_number_does_not_hide_it(text):
+    assert refusal(text).code == "document-not-finite"
+
+
 def test_lines_of_a_json_document():
     document = parse_json('{"a": [\n {"b":\n 1},\n 2],\n"c": {}}', name="m.json")
     assert document.line_of(("a", 0, "b")) == 2

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -106,6 +107,14 @@ def _one_of(validator: Any, choices: list[Any], value: Any, schema: Any) -> Iter
             yield ValidationError(f"exactly one of {' and '.join(names)} must be there, and {found}")
 
 
+def _pattern(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[ValidationError]:
+    """`$` ends the text in JSON Schema; in Python it also stands before a last line feed."""
+    if validator.is_type(value, "string"):
+        exact = pattern.removesuffix("$") + r"\Z" if pattern.endswith("$") else pattern
+        if not re.search(exact, value):
+            yield ValidationError(value)
+
+
 @lru_cache(maxsize=32)
 def _validator(schema_text: str) -> Any:
     types = Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer).redefine("number", _is_number)
@@ -114,6 +123,7 @@ def _validator(schema_text: str) -> Any:
         "properties": _properties,
         "additionalProperties": _additional,
         "oneOf": _one_of,
+        "pattern": _pattern,
     }
     extend: Any = validators.extend  # it has no types
     strict = extend(Draft202012Validator, validators=keywords, type_checker=types)
@@ -208,6 +218,8 @@ def _type_hint(wanted: list[str], value: Any) -> str:
 
 
 def _key_hint(rules: dict[str, Any]) -> str:
+    if "description" in rules:
+        return str(rules["description"])
     if "pattern" in rules:
         return "a label id is a whole number without leading zeros"
     return "a name must not be empty"
