@@ -1,0 +1,32 @@
+"""The commands `medomni studio …`. How a command ends stands in `medomni.terminal`.
+
+Modules here are imported for every `medomni --help`: what is heavy is imported inside the commands.
+"""
+
+from __future__ import annotations
+
+import typer
+
+from medomni.studio.cli import cohort, data, dummy, label, listing
+from medomni.terminal import CONTEXT
+
+app = typer.Typer(
+    name="studio",
+    help="Datasets, labels, cohorts and built tasks.",
+    epilog="Example: medomni studio cohort flow mimic-iv_ckd-staging@demo",
+    no_args_is_help=True,
+    context_settings=CONTEXT,
+    rich_markup_mode=None,
+)
+
+
+@app.callback()
+def _studio() -> None:
+    """Datasets, labels, cohorts and built tasks."""
+
+
+data.add_commands(app)
+dummy.add_commands(app)
+app.add_typer(label.app)
+app.add_typer(cohort.app)
+listing.add_commands(app)
