@@ -43,8 +43,18 @@ docs: setup  ## regenerate docs/reference
 
 check: test lint  ## test and lint
 
-bench: setup  ## time scoring against plain scipy, as ratios
-	$(PY) benchmarks-perf/imaging.py
+PEERS ?= .venv-peers
+PEERS_PYTHON ?= python3.11
+
+bench: setup $(PEERS)/.ready  ## time scoring against other tools and the physical limit, as ratios
+	$(PY) benchmarks-perf/imaging.py --peers $(PEERS)/bin/python
+
+# What cannot be installed is missing from the table; that is no reason to stop.
+$(PEERS)/.ready: benchmarks-perf/peers-requirements.txt
+	-$(PEERS_PYTHON) -m venv $(PEERS) && echo '*' > $(PEERS)/.gitignore
+	-test ! -x $(PEERS)/bin/pip || $(PEERS)/bin/pip install --quiet --disable-pip-version-check -r $< \
+	  || grep -o '^[a-z][^ #]*' $< | xargs -n 1 $(PEERS)/bin/pip install --quiet --disable-pip-version-check
+	-test ! -x $(PEERS)/bin/pip || touch $@
 
 lock: setup  ## resolve the dependencies anew
 	$(UV) pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-header --all-extras \
