@@ -27,7 +27,7 @@ from medotter_bench.case_runs import Outcome, run_cases
 from medotter_bench.case_scoring import CaseFault, CaseJob, CaseRow
 from medotter_bench.errors import BundleCodeError, CasesFailedError, MedotterError, ScoringError
 from medotter_bench.label_map import IDENTITY, LabelRemap, case_remap
-from medotter_bench.parallel import PRELOAD, scoring_workers
+from medotter_bench.parallel import scoring_workers
 from medotter_bench.results import Results
 from medotter_bench.specs import EvalSpec, TaskSpec, parse_eval_spec, parse_task
 
@@ -162,7 +162,7 @@ def _workers(
         return nullcontext(executor)
     if executor is not None:
         return nullcontext(execution.given(executor))
-    return execution.local(scoring_workers(jobs, cases), preload=PRELOAD)
+    return scoring_workers(jobs, cases)
 
 
 def _journal_key(bundle: Bundle, protocol: Protocol) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How many worker processes scoring may use: by the memory that the largest case takes.
+"""The worker processes of scoring: how many, by the memory that the largest case takes, and what they load.
 
 Leaves to others: starting them (`medomni.core.execution`) and what runs in them (`case_runs`).
 """
@@ -6,8 +6,10 @@ Leaves to others: starting them (`medomni.core.execution`) and what runs in them
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from math import prod
 
+from medomni.core import execution
 from medomni.core.cores import worker_count
 from medomni.core.errors import MedomniError
 from medotter_bench.case_scoring import CaseJob
@@ -16,18 +18,17 @@ from medotter_bench.metrics import backend
 
 # Two label maps of 8-byte voxels, their canonical copies, masks and distances of one region.
 BYTES_PER_VOXEL = 60
-# Imported once, before the first case.
+# Imported once, before the workers are forked: loading kernels takes longer than many small cases.
 PRELOAD = ("medotter_bench.case_scoring",)
+KERNELS = "medotter_bench.metrics.kernels_at_import"
 
 
-def scoring_workers(jobs: int | None, cases: Sequence[CaseJob]) -> int:
-    """How many processes to score `cases` in: `jobs` or all cores, as far as memory goes."""
+def scoring_workers(jobs: int | None, cases: Sequence[CaseJob]) -> AbstractContextManager[execution.Workers]:
+    """Processes to score `cases` in: `jobs` or as many as there are cores, as far as memory goes."""
     voxels = 0 if jobs == 1 else _largest(cases)
     size = worker_count(jobs, items=len(cases), bytes_per_item=voxels * BYTES_PER_VOXEL)
-    if size > 1:
-        # Else the workers would wait for one of them to compile.
-        backend.expect(voxels * len(cases) // size)
-    return size
+    load = size > 1 and backend.wanted(voxels * len(cases) // size)
+    return execution.local(size, preload=(*PRELOAD, KERNELS) if load else PRELOAD)
 
 
 def _largest(cases: Sequence[CaseJob]) -> int:

@@ -26,6 +26,7 @@ from medotter_bench.metrics import backend, fast, hd95
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from medotter_bench.inference import LabelMap
     from medotter_bench.metrics.fast.labels import LabelScan
     from medotter_bench.specs import HausdorffSpec
 
@@ -79,17 +80,26 @@ def label_pair(
     return LabelPair(table, unlisted, _Canonical(canonical, predicted))
 
 
-def outside_label_space(prediction: NDArray[Any], space: Positions) -> dict[int, int]:
+def outside_label_space(prediction: LabelMap, space: Positions) -> dict[int, int]:
     """`{id outside: voxels}` of a prediction, by ascending id; empty if all are inside.
 
     Source:
         As `label_map.label_space_index`.
     """
-    counted = fast.id_counts(prediction) if backend.uses_kernels(prediction.size) else None
+    if prediction.highest is not None and _holds_all_up_to(prediction.highest, space):
+        return {}
+    voxels = prediction.array
+    counted = fast.id_counts(voxels) if backend.uses_kernels(voxels.size) else None
     if counted is None:
-        return label_space_index(prediction, space)[1]
+        return label_space_index(voxels, space)[1]
     pairs = zip(counted[0].tolist(), counted[1].tolist(), strict=True)
-    return {name: voxels for name, voxels in pairs if name not in {0, *space}}
+    return {name: count for name, count in pairs if name not in {0, *space}}
+
+
+def _holds_all_up_to(highest: int, space: Positions) -> bool:
+    """Whether 0 to `highest` are all allowed, so that which of them occur need not be looked up."""
+    allowed = {0, *space}
+    return highest < len(allowed) and allowed.issuperset(range(highest + 1))
 
 
 def _scanned(

@@ -42,7 +42,7 @@ class SegAdapter:
     def check_prediction(self, prediction: LabelMap, *, spec: EvalSpec) -> None:
         """Refuse ids outside `label_space`: predictions are in canonical space already."""
         space = spec.prediction_format.label_space
-        outside = outside_label_space(prediction.array, space)
+        outside = outside_label_space(prediction, space)
         if outside:
             listed = ", ".join(f"{i} ({n} voxels)" for i, n in list(outside.items())[:10])
             more = f" and {len(outside) - 10} more" if len(outside) > 10 else ""

@@ -83,12 +83,14 @@ def read_label_map(
         array, n_rounded = whole_numbers(
             stored.array, slope=stored.slope, inter=stored.inter, highest=stored.highest
         )
+    # What reading found holds for the ids only where they are the stored values themselves.
+    highest = stored.highest if array is stored.array else None
     grid = header.grid
     if expected is not None:
         # Equal but for axes of length 1: one number of axes for both, so that nothing broadcasts.
         array = _with_shape(array, expected.shape)
         grid = expected if len(expected.shape) != len(grid.shape) else grid
-    return LabelMap(array, grid, _notes(stored, n_rounded, rgb24=rgb24))
+    return LabelMap(array, grid, _notes(stored, n_rounded, rgb24=rgb24), highest)
 
 
 def read_image(path: Path | str, *, limits: Limits = DEFAULT_LIMITS) -> Volume:

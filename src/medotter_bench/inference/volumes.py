@@ -104,11 +104,13 @@ class LabelMap:
             (Y, X) for PNG and single-page TIFF, (Z, Y, X) for TIFF stacks, as stored for npy and npz.
         grid: Its grid. Where a grid was expected, `array` and `grid` have that grid's number of axes.
         notes: What a reader of results should know: `rounded_voxels`, `saturated_at`, ….
+        highest: The largest id, where reading found it and found that none is negative.
     """
 
     array: npt.NDArray[Any]
     grid: Grid
     notes: Mapping[str, int | str] = MappingProxyType({})
+    highest: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

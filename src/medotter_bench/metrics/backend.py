@@ -57,15 +57,10 @@ def uses_kernels(voxels: int) -> bool:
     return loaded
 
 
-def expect(voxels: int) -> None:
-    """Compile the kernels now if each of the workers that are about to start will want them.
-
-    Args:
-        voxels: About how many one worker will meet.
-    """
-    wanted = os.environ.get(VARIABLE) or "auto"
-    if wanted == "fast" or (wanted == "auto" and voxels >= WORTH_LOADING):
-        prepare()
+def wanted(voxels: int) -> bool:
+    """Whether a process that will meet about so many voxels is going to want the kernels."""
+    choice = os.environ.get(VARIABLE) or "auto"
+    return choice == "fast" or (choice == "auto" and voxels >= WORTH_LOADING)
 
 
 def prepare() -> bool:

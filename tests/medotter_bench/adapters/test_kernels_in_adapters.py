@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import hypothesis.extra.numpy as hnp
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from medotter_bench.adapters import registry
+from medotter_bench.adapters import label_pairs, registry
 from medotter_bench.adapters.base import CaseContext, CaseInputs
 from medotter_bench.adapters.testing import check_adapter
 from medotter_bench.errors import VolumeError
@@ -93,3 +94,21 @@ def test_the_refusal_counts_every_unknown_id() -> None:
     one, other = by_both(lambda: refusal(labels))
     assert one == other
     assert "and 17 more" in one
+
+
+@pytest.mark.parametrize(
+    ("highest", "space", "passes"), [(2, [0, 1, 2], 0), (3, [0, 1, 2], 1), (4, [0, 1, 4], 1)]
+)
+def test_ids_are_counted_unless_all_up_to_the_highest_are_allowed(
+    monkeypatch: pytest.MonkeyPatch, highest: int, space: list[int], passes: int
+) -> None:
+    looked: list[int] = []
+    count = label_pairs.label_space_index
+    monkeypatch.setattr(label_pairs, "label_space_index", lambda *given: (looked.append(1), count(*given))[1])
+    monkeypatch.setenv(backend.VARIABLE, "reference")
+    array = np.zeros((4, 5), dtype=np.uint8)
+    array[2, 3] = highest
+    known = replace(label_map(array), highest=highest)
+    outside = label_pairs.outside_label_space(known, tuple(space))
+    assert outside == ({} if highest in space else {highest: 1})
+    assert len(looked) == passes

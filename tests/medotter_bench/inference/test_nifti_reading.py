@@ -287,3 +287,18 @@ def test_micrometre_voxels_keep_their_spacing(tmp_path):
     sizes = [1, 0.1625, 0.1625, 0.3, 1, 1, 1, 1]
     path = nifti(tmp_path, labels(), xyzt_units=3, pixdim=sizes, sform_code=0, qform_code=0)
     assert read_grid(path).grid.spacing_mm == pytest.approx((1.625e-4, 1.625e-4, 3e-4), rel=1e-9)
+
+
+def test_the_highest_id_is_told_where_the_ids_are_the_stored_values(tmp_path):
+    stored = labels()
+    assert read_label_map(nifti(tmp_path, stored, "plain.nii.gz")).highest == stored.max()
+    for name, dtype, slope, inter in (
+        ("shifted", "uint8", 1.0, 5.0),
+        ("scaled", "uint8", 2.0, 0.0),
+        ("f", "float32", 1.0, 0.0),
+    ):
+        found = read_label_map(
+            nifti(tmp_path, stored.astype(dtype), f"{name}.nii.gz", scl_slope=slope, scl_inter=inter)
+        )
+        assert found.highest is None
+        assert found.array.max() == stored.max() * slope + inter

@@ -71,8 +71,34 @@ def test_any_maps_in_any_memory_order(maps: Any, percentile: float, ids: tuple[i
     agree(reference, prediction, ids, spacing=spacing, percentile=percentile)
 
 
+@st.composite
+def long_rows(draw: st.DrawFn) -> tuple[Any, Any, tuple[float, ...]]:
+    """Boxes and stripes in rows so long that runs are listed; sometimes there are too many for that."""
+    shape = (*draw(hnp.array_shapes(max_dims=2, max_side=7)), draw(st.integers(32, 150)))
+    maps = []
+    for _ in range(2):
+        array = np.full(shape, draw(st.sampled_from([0, 0, 0, 1])), dtype=np.uint8)
+        for _ in range(draw(st.integers(0, 5))):
+            begins = [draw(st.integers(0, n - 1)) for n in shape]
+            box = tuple(slice(at, at + draw(st.integers(1, n))) for at, n in zip(begins, shape, strict=True))
+            array[box] = draw(st.integers(0, 3))
+        array[..., :: draw(st.sampled_from([2, 17, 1000]))] = draw(st.integers(0, 3))
+        maps.append(array.astype(draw(st.sampled_from(["u1", "i2"]))))
+    if draw(st.booleans()):
+        maps = [np.asfortranarray(array.T) for array in maps]
+        return maps[0], maps[1], tuple(draw(st.sampled_from(SPACINGS)) for _ in shape)
+    return maps[0], maps[1], tuple(draw(st.sampled_from(SPACINGS)) for _ in shape)
+
+
+@settings(max_examples=200, deadline=None)
+@given(long_rows(), st.sampled_from(PERCENTILES), st.sampled_from([(1,), (1, 2), (2, 3), (0, 3)]))
+def test_listed_runs_give_the_same(maps: Any, percentile: float, ids: tuple[int, ...]) -> None:
+    reference, prediction, spacing = maps
+    agree(reference, prediction, ids, spacing=spacing, percentile=percentile)
+
+
 @settings(max_examples=100, deadline=None)
-@given(label_maps())
+@given(st.one_of(label_maps(), long_rows()))
 def test_counts_are_those_of_the_arrays(maps: Any) -> None:
     reference, prediction, _ = maps
     scan = fast.label_scan(reference, prediction)
@@ -214,6 +240,29 @@ def test_wrong_requests_fail_as_in_the_reference() -> None:
         with pytest.raises(MedomniError) as theirs:
             by_definition(labels, labels, (1,), **asked)
         assert (ours.value.code, str(ours.value)) == (theirs.value.code, str(theirs.value))
+
+
+def test_regions_of_one_scan_do_not_see_each_other() -> None:
+    rng = np.random.default_rng(0)
+    shape = (25, 25, 64)
+    maps = [np.zeros(shape, dtype=np.uint8) for _ in range(2)]
+    for labels in maps:
+        for value in (1, 2, 3, 1):
+            at = rng.integers(0, [6, 6, 50])
+            labels[tuple(slice(n, n + 3 + value) for n in at)] = value
+    scan = fast.label_scan(*maps)
+    assert scan is not None and scan._runs is not None
+    for ids in ((1, 2, 3), (2,), (1, 3), (3,), (1, 2, 3)):
+        inside = np.isin(scan.reference_ids, ids), np.isin(scan.prediction_ids, ids)
+        ours = scan.hd95(*inside, spacing=(0.7, 1.1, 2.5))
+        assert ours == by_definition(*maps, ids, spacing=(0.7, 1.1, 2.5))
+
+
+def test_runs_are_listed_only_where_they_are_few() -> None:
+    few, many = np.zeros((4, 64), dtype=np.uint8), np.zeros((4, 64), dtype=np.uint8)
+    few[1:3, 20:50], many[:, ::3] = 1, 1
+    found = [fast.label_scan(labels, labels) for labels in (few, many, few[:, 15:30].copy())]
+    assert [scan is not None and scan._runs is not None for scan in found] == [True, False, False]
 
 
 def test_an_empty_side_has_no_distance() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import types
 
 from medotter_bench.metrics.fast.compiling import inlined, kernel, read_only
@@ -48,22 +49,42 @@ widen: Any = inlined(_widen)
 
 
 def _scan(
-    reference: Any, prediction: Any, shape: Any, table: Any, boxes: Any
-) -> None:  # pragma: no cover - compiled
-    """Add up `table[reference id, prediction id]`, and widen `boxes[side, id]` to hold the id's voxels."""
-    row = 0
+    reference: Any, prediction: Any, shape: Any, table: Any, boxes: Any, runs: Any, rows: Any
+) -> int:  # pragma: no cover - compiled
+    """Add up `table[reference id, prediction id]`, and widen `boxes[side, id]` to hold the id's voxels.
+
+    Runs in which not both ids are 0 are listed in `runs`, as far as it has room: where they begin in their
+    row (bits 40 to 63), their length (16 to 39), both ids. `rows[row]` is how many there are before a row,
+    if it has room for all rows. What is both 0 may reach over rows, so it widens nothing. Returns the
+    number of runs.
+    """
+    row, start, used = 0, 0, 0
+    counts_rows = rows.size > shape[0] * shape[1]
     for i in range(shape[0]):
         for j in range(shape[1]):
-            start = row
+            if counts_rows:
+                rows[i * shape[1] + j] = used
             stop = row + shape[2]
             while start < stop:
-                end = run_end(reference, prediction, start, stop)
                 first, second = reference[start], prediction[start]
+                if (first | second) == 0:
+                    end = run_end(reference, prediction, start, reference.size)
+                    table[0, 0] += end - start
+                    start = end
+                    continue
+                end = run_end(reference, prediction, start, stop)
                 table[first, second] += end - start
                 widen(boxes[0, first], i, j, start - row, end - row)
                 widen(boxes[1, second], i, j, start - row, end - row)
+                if used < runs.size:
+                    ids = (np.int64(first) << 8) | np.int64(second)
+                    runs[used] = ((start - row) << 40) | ((end - start) << 16) | ids
+                used += 1
                 start = end
             row = stop
+    if counts_rows:
+        rows[shape[0] * shape[1]] = used
+    return used
 
 
 def _crop(
@@ -87,11 +108,28 @@ def _crop(
                 start = end
 
 
+def _paint(
+    runs: Any, rows: Any, codes: Any, layout: Any, cropped: Any
+) -> None:  # pragma: no cover - compiled
+    """As `crop`, from the runs that `scan` listed; ids of 0 must have no code."""
+    for i in range(layout[2], layout[3]):
+        for j in range(layout[4], layout[5]):
+            row = i * layout[0] + j
+            there = ((i - layout[2]) * layout[8] + (j - layout[4])) * layout[9] + layout[10] - layout[6]
+            for number in range(rows[row], rows[row + 1]):
+                run = runs[number]
+                code = codes[0, (run >> 8) & 255] | codes[1, run & 255]
+                if code != 0:
+                    start = there + (run >> 40)
+                    cropped[start : start + ((run >> 16) & 0xFFFFFF)] = code
+
+
 _U8 = read_only(types.uint8)
 _I64 = types.int64[::1]
 _WIDE = tuple(read_only(t) for t in (types.uint16, types.uint32, types.uint64))
 
 count_ids: Any = kernel(_count_ids, *((labels, _I64) for labels in (_U8, *_WIDE)))
 rename: Any = kernel(_rename, *((labels, types.uint8[::1], types.uint8[::1]) for labels in _WIDE))
-scan: Any = kernel(_scan, (_U8, _U8, _I64, types.int64[:, ::1], types.int64[:, :, ::1]))
+scan: Any = kernel(_scan, (_U8, _U8, _I64, types.int64[:, ::1], types.int64[:, :, ::1], _I64, _I64))
 crop: Any = kernel(_crop, (_U8, _U8, types.uint8[:, ::1], _I64, types.uint8[::1]))
+paint: Any = kernel(_paint, (_I64, _I64, types.uint8[:, ::1], _I64, types.uint8[::1]))

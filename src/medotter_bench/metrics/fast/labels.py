@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from medotter_bench.metrics.fast import label_kernels
 from medotter_bench.metrics.fast.arrays import Flat, Layout, flat, reordered, takes
-from medotter_bench.metrics.fast.surfaces import Crop, region_hd95
+from medotter_bench.metrics.fast.surfaces import Crop, Runs, Scratch, region_hd95
 from medotter_bench.metrics.surface import squeeze_spacing
 
 Counts = npt.NDArray[np.int64]
@@ -23,6 +23,9 @@ Inside = npt.NDArray[np.bool_]
 # Ids below this are counted in a table; larger ones are left to the reference implementation.
 ID_LIMIT = 1 << 16
 _NAMES = 256
+# Runs are listed while there is less than one per so many voxels, in rows at least as long.
+_SPARSE = 32
+_LONGEST_ROW = 1 << 23
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +46,8 @@ class LabelScan:
     _maps: tuple[Flat, Flat] = field(repr=False)
     _names: tuple[Counts, Counts] = field(repr=False)
     _boxes: npt.NDArray[np.int64] = field(repr=False)
+    _runs: Runs | None = field(repr=False)
+    _scratch: Scratch = field(repr=False)
 
     def hd95(
         self,
@@ -79,7 +84,7 @@ class LabelScan:
         if codes[0].any() and codes[1].any():
             boxes = self._boxes[codes.astype(bool)]
             box = np.stack([boxes[:, ::2].min(axis=0), boxes[:, 1::2].max(axis=0)], axis=1)
-            crop = Crop(self._maps, codes, box, self._layout)
+            crop = Crop(self._maps, codes, box, self._layout, self._runs, self._scratch)
         return region_hd95(crop, sizes, percentile=percentile, method=method)
 
 
@@ -99,7 +104,10 @@ def label_scan(reference: npt.NDArray[Any], prediction: npt.NDArray[Any]) -> Lab
     table = np.zeros((_NAMES, _NAMES), dtype=np.int64)
     boxes = np.zeros((2, _NAMES, 6), dtype=np.int64)
     boxes[:, :, ::2] = max(layout.shape)
-    label_kernels.scan(left, right, np.array(layout.memory_shape, dtype=np.int64), table, boxes)
+    lengths = np.array(layout.memory_shape, dtype=np.int64)
+    boxes[:, 0, 1::2], boxes[:, 0, ::2] = lengths, 0
+    runs = _room_for_runs(layout)
+    count = label_kernels.scan(left, right, lengths, table, boxes, runs.runs, runs.rows)
     names = np.flatnonzero(table.any(axis=1)), np.flatnonzero(table.any(axis=0))
     if left_ids[names[0][-1]] >= _limit(reference) or right_ids[names[1][-1]] >= _limit(prediction):
         return None
@@ -112,7 +120,17 @@ def label_scan(reference: npt.NDArray[Any], prediction: npt.NDArray[Any]) -> Lab
         (left, right),
         names,
         boxes,
+        runs if 0 < count <= runs.runs.size else None,
+        Scratch(),
     )
+
+
+def _room_for_runs(layout: Layout) -> Runs:
+    deep, tall, length = layout.memory_shape
+    if not _SPARSE <= length <= _LONGEST_ROW:
+        return Runs(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+    rows = deep * tall
+    return Runs(np.empty(rows * length // _SPARSE, dtype=np.int64), np.empty(rows + 1, dtype=np.int64))
 
 
 def id_counts(labels: npt.NDArray[Any]) -> tuple[Counts, Counts] | None:

@@ -26,19 +26,57 @@ Floats = npt.NDArray[np.float64]
 
 _NEAR, _WIDER = (123, 8), (1000, 20)
 _MARK = 4
+_WORD = 8
 
 # Nanoseconds per step of the searches for far voxels; they decide speed, never a number.
 _TRIAL, _PAIR, _LINE_VOXEL, _PLANE_POINT = 1.5, 2.0, 0.3, 1.2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Runs:
+    """Runs of the scan in which not both ids are 0, and how many there are before each row."""
+
+    runs: Integers
+    rows: Integers
+
+
+class Scratch:
+    """Bytes that the regions of one scan use in turn: fresh ones would cost page faults.
+
+    Before and behind them are as many more as kernels read at once.
+    """
+
+    def __init__(self) -> None:
+        self._bytes = np.empty(0, dtype=np.uint8)
+
+    def zeros(self, size: int) -> Flat:
+        """So many, filled with 0; what was in them is lost."""
+        if self._bytes.size < size + 2 * _WORD:
+            self._bytes = np.zeros(size + 2 * _WORD, dtype=np.uint8)
+        else:
+            self._bytes[: size + 2 * _WORD].fill(0)
+        return self._bytes[_WORD : _WORD + size]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Crop:
-    """The voxels of one region in both maps. `box`: (3, 2) begin and end per memory axis."""
+    """The voxels of one region in both maps.
+
+    Attributes:
+        maps: Both maps, flat.
+        codes: (2, 256) bits per side and id.
+        box: (3, 2) begin and end per memory axis.
+        layout: Of the maps.
+        runs: Of the maps, if there are few.
+        scratch: Room for the crop.
+    """
 
     maps: tuple[Flat, Flat]
     codes: npt.NDArray[np.uint8]
     box: Integers
     layout: Layout
+    runs: Runs | None
+    scratch: Scratch
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,12 +227,17 @@ class _Far:
 def _edges(crop: Crop, shape: Integers, margins: Integers) -> Flat:
     # Whole words: kernels read 8 voxels at once.
     size = -(-int(np.prod(shape)) // 8) * 8
-    codes, edges = np.zeros(size, dtype=np.uint8), np.zeros(size, dtype=np.uint8)
+    codes = crop.scratch.zeros(size)
     origin = (margins[0] * shape[1] + margins[1]) * shape[2] + margins[2]
     layout = [*crop.layout.memory_shape[1:], *crop.box.ravel(), *shape[1:], origin]
-    label_kernels.crop(*crop.maps, crop.codes, np.array(layout, dtype=np.int64), codes)
-    surface_kernels.surfaces(codes, shape, margins, edges)
-    return edges
+    places = np.array(layout, dtype=np.int64)
+    if crop.runs is not None and not crop.codes[:, 0].any():
+        label_kernels.paint(crop.runs.runs, crop.runs.rows, crop.codes, places, codes)
+    else:
+        label_kernels.crop(*crop.maps, crop.codes, places, codes)
+    rows, length = shape[1] - 2 * margins[1], shape[2] - 2 * margins[2]
+    surface_kernels.surfaces(codes, shape, margins, np.empty((rows + 1) * length, dtype=np.uint8))
+    return codes
 
 
 def _squares(length: int, size: float) -> Floats:
