@@ -1,7 +1,8 @@
 """Typed views of `task.yaml` and `eval_spec.yaml`. Every default of a spec stands here, once.
 
-Leaves to others: reading the files (`bundle`), the JSON Schemas (`medomni.core.contracts`), and whether the
-two files, the manifest and the data agree (`checks`, `data_checks`).
+The defaults of penalties come from `metrics.empty`, which knows what an empty structure is worth. Leaves to
+others: reading the files (`bundle`), the JSON Schemas (`medomni.core.contracts`), and whether the two files,
+the manifest and the data agree (`checks`, `data_checks`).
 """
 
 from __future__ import annotations
@@ -13,22 +14,17 @@ from typing import Any, Literal
 from medomni.core.files import Document
 from medotter_bench.errors import SpecError
 from medotter_bench.label_map import LabelRemap, parse_label_remap
+from medotter_bench.metrics.empty import (
+    DEFAULT_INSTANCE_PENALTIES,
+    DEFAULT_PENALTIES,
+    GRID_DIAGONAL,
+    STATES,
+)
 
 MACRO_AVG = "macro_avg"
-GRID_DIAGONAL = "grid_diagonal"
-STATES = ("gt_empty_pred_empty", "gt_empty_pred_nonempty", "gt_nonempty_pred_empty")
 BOTH_EMPTY_ALIAS = "both_empty"
 CLASSES_SUFFIX = ".classes.json"
 DEFAULT_TYPE = {"seg": "nifti", "instance_seg_2d": "instance_mask2d", "instance_seg_3d": "instance_mask3d"}
-
-# What a penalty table that says nothing means; hd95's one-sided entries need the case's grid.
-DEFAULT_PENALTIES: Mapping[str, Mapping[str, float | str | None]] = {
-    "dice": dict(zip(STATES, (1.0, 0.0, 0.0), strict=True)),
-    "hd95": dict(zip(STATES, (0.0, GRID_DIAGONAL, GRID_DIAGONAL), strict=True)),
-}
-DEFAULT_INSTANCE_PENALTIES: Mapping[str, float | str | None] = dict(
-    zip(STATES, (None, 0.0, 0.0), strict=True)
-)
 
 Reporting = bool | tuple[str, ...]
 Penalty = float | Literal["grid_diagonal"] | None

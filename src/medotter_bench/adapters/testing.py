@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from medotter_bench.adapters.base import PENALTY_MISSING, CaseContext, CaseInputs, CaseScore, Value
 from medotter_bench.errors import VolumeError
-from medotter_bench.specs import STATES
+from medotter_bench.metrics.empty import STATES
 
 if TYPE_CHECKING:
     from medotter_bench.adapters.base import Adapter

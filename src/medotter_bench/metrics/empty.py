@@ -30,6 +30,16 @@ HIGHER_IS_BETTER: Mapping[str, bool] = {
 
 Penalties = Mapping[str, float | None]
 
+GRID_DIAGONAL = "grid_diagonal"
+# What a penalty table that says nothing means; hd95's one-sided entries need the case's grid.
+DEFAULT_PENALTIES: Mapping[str, Mapping[str, float | str | None]] = {
+    "dice": dict(zip(STATES, (1.0, 0.0, 0.0), strict=True)),
+    "hd95": dict(zip(STATES, (0.0, GRID_DIAGONAL, GRID_DIAGONAL), strict=True)),
+}
+DEFAULT_INSTANCE_PENALTIES: Mapping[str, float | str | None] = dict(
+    zip(STATES, (None, 0.0, 0.0), strict=True)
+)
+
 
 def state(n_reference: int, n_prediction: int) -> str | None:
     """Which of `STATES` two counts (voxels or objects) are in; None where neither is 0.
@@ -97,10 +107,9 @@ def default_penalties(metric: str, *, diagonal: float) -> dict[str, float | None
         SpecError: `metric-unknown`, or `metric-penalty` for a diagonal that is no positive number.
     """
     _check_metric(metric)
-    if metric == "hd95":
-        length = _diagonal(diagonal)
-        return {BOTH_EMPTY: 0.0, PREDICTION_ONLY: length, REFERENCE_ONLY: length}
-    return {BOTH_EMPTY: 1.0 if metric == "dice" else None, PREDICTION_ONLY: 0.0, REFERENCE_ONLY: 0.0}
+    table = DEFAULT_PENALTIES.get(metric, DEFAULT_INSTANCE_PENALTIES)
+    # The only text in a table is `GRID_DIAGONAL`.
+    return {state: _diagonal(diagonal) if isinstance(n, str) else n for state, n in table.items()}
 
 
 def worst(metric: str, penalties: Penalties, *, diagonal: float | None = None) -> float:
