@@ -97,11 +97,13 @@ def on_files(folder: Path, *, spec: EvalSpec) -> Callable[[], Values]:
 
 
 def reading(paths: Sequence[Path]) -> Callable[[], Values]:
-    """Read two label maps and hold both."""
+    """Read two label maps and hold both, as scoring does."""
+    adapter = registry.get("seg")
+    run_writer: Callable[[], Any] = getattr(adapter, "run_writer", lambda: None)
 
     def run() -> Values:
-        held = [read_label_map(path) for path in paths]
-        return {"voxels": [float(labels.array.size) for labels in held]}
+        held = [read_label_map(path, runs=run_writer()) for path in paths]
+        return {"voxels": [float(np.prod(labels.shape)) for labels in held]}
 
     return run
 

@@ -88,12 +88,19 @@ class CompetitorError(Exception):
 
 
 def take_turns(competitors: Mapping[str, Competitor], rounds: int) -> Times:
-    """Run all of them in turns, `rounds` times and once before."""
+    """Run all of them in turns, `rounds` times and once before.
+
+    Each round begins with another one: what comes after a pause or after a competitor that hardly uses memory
+    may have to fetch memory anew that the system has given away meanwhile, and pays several times as much.
+    """
     times = Times({name: [] for name in competitors})
+    names = list(competitors)
     for number in range(rounds + 1):
-        for name, competitor in competitors.items():
+        first = number % len(names)
+        for name in names[first:] + names[:first]:
             if name in times.failed:
                 continue
+            competitor = competitors[name]
             try:
                 reading = competitor()
             except CompetitorError as failure:

@@ -7,7 +7,7 @@ the walk over cases (`engine`), roll-ups (`aggregation`), numbers (`adapters`).
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from medotter_bench.errors import BundleError, SpecError, VolumeError
 from medotter_bench.inference import SUFFIXES, LabelMap, VolumeLoader, grid_difference, read_label_map
 from medotter_bench.instance_classes import class_file_of, read_classes
 from medotter_bench.label_map import LabelRemap
+from medotter_bench.label_runs import MakeRunWriter
 from medotter_bench.predictions import Found
 from medotter_bench.specs import EvalSpec
 
@@ -74,18 +75,26 @@ def score_case(job: CaseJob) -> CaseRow | CaseFault:
     """Score one case. Faults of the reference come back as `CaseFault`, those of the prediction as a row."""
     started = time.perf_counter()
     try:
-        reference, classes = _reference(job)
-        row = _row(job, reference, classes)
+        runs = _run_writer(job)
+        reference, classes = _reference(job, runs)
+        row = _row(job, reference, classes, runs)
     except (VolumeError, UnsafePathError, SpecError, BundleError) as bad:
         return CaseFault(job.case_id, bad.code, bad.where, bad.what, bad.hint)
     return replace(row, seconds=time.perf_counter() - started)
 
 
-def _reference(job: CaseJob) -> tuple[LabelMap, dict[int, int] | None]:
+def _run_writer(job: CaseJob) -> MakeRunWriter | None:
+    """What the adapter would rather have read than voxels; None where it wants voxels."""
+    choose: Callable[[], MakeRunWriter | None] | None
+    choose = getattr(registry.get(job.spec.task_type), "run_writer", None)
+    return None if choose is None else choose()
+
+
+def _reference(job: CaseJob, runs: MakeRunWriter | None) -> tuple[LabelMap, dict[int, int] | None]:
     """The reference in native ids, on the grid of the input where the input is there to be asked."""
     loader = VolumeLoader(job.data_root)
     root = loader.resolve(job.meta)
-    reference = loader.load_label(str(job.meta["seg"]), root=root)
+    reference = loader.load_label(str(job.meta["seg"]), root=root, runs=runs)
     given = loader.input_grid(job.meta)
     difference = grid_difference(given, reference.grid) if given is not None else None
     if difference is not None:
@@ -108,7 +117,12 @@ def reference_class_path(reference: Path, side_suffix: str) -> Path:
     return class_file_of(reference, _REFERENCE_SUFFIXES, side_suffix)
 
 
-def _row(job: CaseJob, reference: LabelMap, reference_classes: dict[int, int] | None) -> CaseRow:
+def _row(
+    job: CaseJob,
+    reference: LabelMap,
+    reference_classes: dict[int, int] | None,
+    runs: MakeRunWriter | None,
+) -> CaseRow:
     adapter = registry.get(job.spec.task_type)
     context = CaseContext(job.spec, job.remap, job.meta)
     status, code, what = "scored", job.prediction.code, job.prediction.what
@@ -119,6 +133,7 @@ def _row(job: CaseJob, reference: LabelMap, reference_classes: dict[int, int] | 
                 job.prediction.path,
                 expected=reference.grid,
                 rgb24=job.spec.prediction_format.type == "instance_rgb24",
+                runs=runs,
             )
             adapter.check_prediction(prediction, spec=job.spec)
             if reference_classes is not None:

@@ -34,6 +34,12 @@ def noisy(root: Path, count: int, side: int = SIDE) -> BundleBuilder:
     return builder.write()
 
 
+@pytest.fixture(autouse=True)
+def _workers_at_once(monkeypatch):
+    """These cases are small: without this, most of them would never meet a worker."""
+    monkeypatch.setenv("MEDOTTER_WORKERS", "always")
+
+
 @pytest.fixture(scope="module")
 def builder(tmp_path_factory) -> BundleBuilder:
     return noisy(tmp_path_factory.mktemp("many"), 10)

@@ -45,7 +45,10 @@ def test_score_prints_the_headline_and_writes_results_and_timings(builder, tmp_p
     assert (tmp_path / "results.timings.json").is_file()
 
 
-def test_json_on_stdout_is_the_document_alone_and_equal_for_any_number_of_jobs(builder, tmp_path):
+def test_json_on_stdout_is_the_document_alone_and_equal_for_any_number_of_jobs(
+    builder, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("MEDOTTER_WORKERS", "always")
     out = tmp_path / "results.json"
     one = score(builder, "--json", "--jobs", "1", "--out", out)
     two = score(builder, "--json", "--jobs", "2")
@@ -138,7 +141,8 @@ def test_a_full_disk_leaves_the_old_result_whole(builder, tmp_path):
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_ctrl_c_writes_nothing_and_leaves_no_process(tmp_path, jobs):
+def test_ctrl_c_writes_nothing_and_leaves_no_process(tmp_path, monkeypatch, jobs):
+    monkeypatch.setenv("MEDOTTER_WORKERS", "always")
     builder = BundleBuilder(tmp_path)
     rng = np.random.default_rng(0)
     for number in range(40):

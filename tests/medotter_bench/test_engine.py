@@ -406,7 +406,7 @@ def test_the_method_of_hd95_is_written_into_the_result(builder):
     assert score(builder)["effective"]["hd95"]["method"] == "pooled"
 
 
-def test_workers_and_case_order_change_no_byte(builder):
+def test_workers_and_case_order_change_no_byte(builder, monkeypatch):
     rng = np.random.default_rng(1)
     for number in range(5):
         reference = (rng.random((6, 6, 6)) > 0.6).astype(np.uint8)
@@ -420,6 +420,8 @@ def test_workers_and_case_order_change_no_byte(builder):
 
     first = text()
     assert text() == first
+    assert text(jobs=2) == first
+    monkeypatch.setenv("MEDOTTER_WORKERS", "always")
     assert text(jobs=2) == first
     with ThreadPoolExecutor(3) as executor:
         assert text(executor=executor) == first

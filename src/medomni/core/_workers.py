@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from concurrent.futures import Executor, ProcessPoolExecutor
 
 
@@ -39,6 +40,9 @@ class Workers:
     def window(self) -> int:
         """How many items may be out at once."""
         return 2 * self.size if self._window is None else self._window
+
+    def about_to_submit(self) -> None:
+        """Called before each item goes to `executor`."""
 
     def renew(self, size: int) -> bool:
         """Replace a broken executor by a new one of `size` workers; False where nobody can."""
@@ -78,6 +82,43 @@ class LocalWorkers(Workers):
         for process in list((getattr(self._pool, "_processes", None) or {}).values()):
             process.kill()
         self._pool.shutdown(cancel_futures=True)
+
+
+class GrowingWorkers(LocalWorkers):
+    """Starts with no process at all, and with all of them once they turn out to pay.
+
+    Args:
+        first: Runs items in this process.
+        size: How many processes there may be.
+        items: How many items there are.
+        start_sec: What starting the processes takes.
+        preload: As for `LocalWorkers`.
+    """
+
+    def __init__(
+        self, first: Executor, size: int, *, items: int, start_sec: float, preload: tuple[str, ...]
+    ) -> None:
+        super().__init__(size, preload=preload)
+        self._full, self._items, self._start_sec = size, items, start_sec
+        self._begun, self._sent = 0.0, 0
+        self.executor, self.size, self._window = first, 1, 1
+
+    def about_to_submit(self) -> None:
+        """Go over to processes where the items so far say that the rest takes long enough."""
+        if self.executor is self._pool:
+            return
+        # The first item is no measure: it may import and load what all others use.
+        if self._sent == 1:
+            self._begun = time.monotonic()
+        taken = time.monotonic() - self._begun
+        if self._sent > 1 and taken > self._start_sec and self._spared(taken) > 2 * self._start_sec:
+            # A pool starts its processes when it gets its first item.
+            self.executor, self.size, self._window = self._pool, self._full, None
+        self._sent += 1
+
+    def _spared(self, taken: float) -> float:
+        """Seconds that all processes would spare, if the rest goes on like the items that took `taken`."""
+        return taken / (self._sent - 1) * (self._items - self._sent) * (1 - 1 / self._full)
 
 
 def _start_worker() -> None:

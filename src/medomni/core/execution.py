@@ -14,10 +14,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from medomni.core._workers import LocalWorkers, Workers
+from medomni.core._workers import GrowingWorkers, LocalWorkers, Workers
 from medomni.core.errors import ExecutionError, MedomniError, MissingExtraError, SchedulerError
 
-__all__ = ["Failure", "Workers", "dask", "given", "here", "local", "run_each"]
+__all__ = ["Failure", "Workers", "dask", "given", "growing", "here", "local", "run_each"]
 
 WORKER_DIED = "worker-died"
 MEMORY = "worker-memory"
@@ -73,7 +73,30 @@ def local(size: int, *, preload: Iterable[str] = ()) -> Iterator[Workers]:
     if size == 1:
         yield here()
         return
-    workers = LocalWorkers(size, preload=tuple(preload))
+    with _ended(LocalWorkers(size, preload=tuple(preload))) as workers:
+        yield workers
+
+
+@contextmanager
+def growing(size: int, *, items: int, start_sec: float, preload: Iterable[str] = ()) -> Iterator[Workers]:
+    """One item after the other in this process, and `local` for the rest if that will take long.
+
+    Args:
+        size: How many processes there may be.
+        items: How many items there are.
+        start_sec: What starting processes takes; they start if they will spare twice that.
+        preload: As for `local`.
+    """
+    if size == 1:
+        yield here()
+        return
+    workers = GrowingWorkers(_Here(), size, items=items, start_sec=start_sec, preload=tuple(preload))
+    with _ended(workers):
+        yield workers
+
+
+@contextmanager
+def _ended(workers: LocalWorkers) -> Iterator[Workers]:
     try:
         yield workers
     except BaseException:
@@ -185,6 +208,7 @@ def _submit[J, R](
 ) -> bool:
     """Send items until the window is full; False if the executor is broken."""
     while queue and len(running) < workers.window:
+        workers.about_to_submit()
         try:
             future = workers.executor.submit(_attempt, work, queue[0][1])
         except BrokenExecutor:

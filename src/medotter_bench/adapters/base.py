@@ -79,7 +79,10 @@ class CaseContext:
 
 @runtime_checkable
 class Adapter(Protocol):
-    """Scores one task type. `adapters.testing` holds the suite that every adapter passes."""
+    """Scores one task type. `adapters.testing` holds the suite that every adapter passes.
+
+    An adapter may have a method `run_writer()` too: what it gives is passed to `read_label_map` as `runs`.
+    """
 
     @property
     def task_type(self) -> str:

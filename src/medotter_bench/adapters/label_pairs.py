@@ -8,6 +8,7 @@ Source: design page 02, Label remap, Metrics.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from medotter_bench.inference import LabelMap
+    from medotter_bench.label_runs import MakeRunWriter
     from medotter_bench.metrics.fast.labels import LabelScan
     from medotter_bench.specs import HausdorffSpec
 
@@ -58,24 +60,27 @@ class LabelPair:
     surfaces: Surfaces | None
 
 
+def run_writer() -> MakeRunWriter | None:
+    """What to read label maps with, so that `label_pair` need not look at every voxel; None for arrays."""
+    return fast.run_writer if backend.uses_loaded_kernels() else None
+
+
 def label_pair(
-    reference: NDArray[Any], prediction: NDArray[Any] | None, *, remap: LabelRemap, space: Positions
+    reference: LabelMap, prediction: LabelMap | None, *, remap: LabelRemap, space: Positions
 ) -> LabelPair:
     """The pair of a reference in native ids and a prediction in canonical ids, or None for no prediction.
 
     Source:
         Design page 02, Label remap: predictions are never remapped.
     """
-    if prediction is not None:
-        prediction = prediction.reshape(reference.shape)
-    if backend.uses_kernels(reference.size):
+    if backend.uses_kernels(math.prod(reference.shape)):
         found = _scanned(reference, prediction, remap, space)
         if found is not None:
             return found
-    canonical, unlisted = to_canonical(reference, remap, label_space=space)
+    canonical, unlisted = to_canonical(reference.array, remap, label_space=space)
     if prediction is None:
         return LabelPair(joint_histogram(canonical, canonical, len(space)), unlisted, None)
-    predicted, _ = label_space_index(prediction, space)
+    predicted, _ = label_space_index(prediction.array.reshape(reference.shape), space)
     table = joint_histogram(canonical, predicted, len(space))
     return LabelPair(table, unlisted, _Canonical(canonical, predicted))
 
@@ -88,10 +93,10 @@ def outside_label_space(prediction: LabelMap, space: Positions) -> dict[int, int
     """
     if prediction.highest is not None and _holds_all_up_to(prediction.highest, space):
         return {}
-    voxels = prediction.array
-    counted = fast.id_counts(voxels) if backend.uses_kernels(voxels.size) else None
+    uses_kernels = backend.uses_kernels(math.prod(prediction.shape))
+    counted = fast.id_counts(prediction.voxels) if uses_kernels else None
     if counted is None:
-        return label_space_index(voxels, space)[1]
+        return label_space_index(prediction.array, space)[1]
     pairs = zip(counted[0].tolist(), counted[1].tolist(), strict=True)
     return {name: count for name, count in pairs if name not in {0, *space}}
 
@@ -103,18 +108,18 @@ def _holds_all_up_to(highest: int, space: Positions) -> bool:
 
 
 def _scanned(
-    reference: NDArray[Any], prediction: NDArray[Any] | None, remap: LabelRemap, space: Positions
+    reference: LabelMap, prediction: LabelMap | None, remap: LabelRemap, space: Positions
 ) -> LabelPair | None:
     """The pair by the compiled kernels; None where they leave it to the reference implementation."""
     table = np.zeros((len(space), len(space)), dtype=np.int64)
     if prediction is None:
-        counted = fast.id_counts(reference)
+        counted = fast.id_counts(reference.voxels)
         if counted is None:
             return None
         index, listed = positions(counted[0].tolist(), remap, label_space=space)
         np.add.at(table, (index, index), counted[1])
         return LabelPair(table, int(counted[1][~listed].sum()), None)
-    scan = fast.label_scan(reference, prediction)
+    scan = fast.label_scan(reference.voxels, prediction.voxels.reshape(reference.shape))
     if scan is None:
         return None
     index, listed = positions(scan.reference_ids.tolist(), remap, label_space=space)

@@ -19,7 +19,7 @@ from medotter_bench.adapters.base import (
     Value,
     not_scored,
 )
-from medotter_bench.adapters.label_pairs import LabelPair, label_pair, outside_label_space
+from medotter_bench.adapters.label_pairs import LabelPair, label_pair, outside_label_space, run_writer
 from medotter_bench.errors import SpecError, VolumeError
 from medotter_bench.label_map import region_table
 from medotter_bench.metrics import dice_from_counts, empty, grid_diagonal
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from medotter_bench.inference import LabelMap
+    from medotter_bench.label_runs import MakeRunWriter
     from medotter_bench.specs import EvalSpec
 
 
@@ -38,6 +39,10 @@ class SegAdapter:
     task_type = "seg"
     metrics = ("dice", "hd95")
     prediction_types = ("nifti", "nrrd")
+
+    def run_writer(self) -> MakeRunWriter | None:
+        """What to read its label maps with: runs are enough, and far fewer than voxels."""
+        return run_writer()
 
     def check_prediction(self, prediction: LabelMap, *, spec: EvalSpec) -> None:
         """Refuse ids outside `label_space`: predictions are in canonical space already."""
@@ -55,14 +60,13 @@ class SegAdapter:
     def score(self, inputs: CaseInputs, *, context: CaseContext) -> CaseScore:
         """Dice and hd95 of every region that the case scores."""
         spec = context.spec
-        prediction = None if inputs.prediction is None else inputs.prediction.array
         pair = label_pair(
-            inputs.reference.array,
-            prediction,
+            inputs.reference,
+            inputs.prediction,
             remap=context.remap,
             space=spec.prediction_format.label_space,
         )
-        case = _Case(pair, inputs.reference.array.shape, _spacing(inputs.reference, spec), context)
+        case = _Case(pair, inputs.reference.shape, _spacing(inputs.reference, spec), context)
         return CaseScore({name: case.region(name) for name in spec.regions}, pair.unlisted)
 
 
@@ -115,7 +119,7 @@ def _spacing(reference: LabelMap, spec: EvalSpec) -> tuple[float, ...]:
     Raises:
         SpecError: the spec's numbers do not fit the axes, or the file states no spacing.
     """
-    ndim = reference.array.ndim
+    ndim = len(reference.shape)
     if spec.hd95 is None or spec.hd95.unit == "voxel":
         return (1.0,) * ndim
     if not isinstance(spec.hd95.spacing, str):

@@ -52,7 +52,7 @@ def check_adapter(adapter: Adapter, *, example: Example) -> list[str]:
 
 def _copied(example: Example) -> Example:
     def own(label_map: LabelMap) -> LabelMap:
-        return replace(label_map, array=label_map.array.copy())
+        return replace(label_map, voxels=label_map.array.copy())
 
     refused = None if example.refused is None else own(example.refused)
     maps = (own(example.reference), own(example.perfect), own(example.worse))

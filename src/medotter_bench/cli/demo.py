@@ -13,7 +13,7 @@ from medotter_bench.cli.failures import BAD_INPUT, fails_with
 @fails_with(BAD_INPUT)
 def demo(
     out: Annotated[Path, typer.Option("--out", help="Folder to write to.")] = Path("demo-output"),
-    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Worker processes.")] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="At most so many processes.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON on stdout.")] = False,
 ) -> None:
     """Segment grey and white matter of the MNI152 template by clustering, and score it against its maps.

@@ -37,7 +37,7 @@ def score(
         Path | None, typer.Option("--report", help="Also write an HTML page about the result here.")
     ] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", min=1, help="Worker processes; default: all cores.")
+        int | None, typer.Option("--jobs", min=1, help="At most so many processes; default: all cores.")
     ] = None,
     scheduler: Annotated[
         str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Score on this Dask cluster instead.")

@@ -17,6 +17,7 @@ from medotter_bench.inference.geometry import Grid, compare_grids
 from medotter_bench.inference.limits import DEFAULT_LIMITS, Limits
 from medotter_bench.inference.reading import read_grid, read_image, read_label_map
 from medotter_bench.inference.volumes import LabelMap, Volume
+from medotter_bench.label_runs import MakeRunWriter
 
 PREPARED = "_prepared"
 
@@ -105,6 +106,7 @@ class VolumeLoader:
         root: Path | None = None,
         expected: Grid | None = None,
         rgb24: bool = False,
+        runs: MakeRunWriter | None = None,
     ) -> LabelMap:
         """The reference at `relpath`, in native ids.
 
@@ -113,13 +115,14 @@ class VolumeLoader:
             root: The case's root, from `resolve`; `data_root` where absent.
             expected: The grid that it must be on.
             rgb24: Ids are packed into an RGB PNG.
+            runs: As in `read_label_map`.
 
         Raises:
             VolumeError: As `read_label_map`.
             UnsafePathError: The path leaves the root.
         """
         path = resolve_under(self.data_root if root is None else root, relpath)
-        return read_label_map(path, expected=expected, limits=self._limits, rgb24=rgb24)
+        return read_label_map(path, expected=expected, limits=self._limits, rgb24=rgb24, runs=runs)
 
     def input_grid(self, meta: Mapping[str, Any]) -> Grid | None:
         """The grid of the case's input, from headers alone; `None` if the input is not there.

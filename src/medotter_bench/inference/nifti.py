@@ -31,8 +31,18 @@ from medotter_bench.inference.geometry import (
     rounded_spacing,
 )
 from medotter_bench.inference.limits import Limits, checked_shape, spatial_shape
-from medotter_bench.inference.streams import Readable, check_size, read_array, read_gzip_array, read_some
+from medotter_bench.inference.streams import (
+    Flat,
+    Listed,
+    Readable,
+    check_size,
+    read_array,
+    read_gzip_array,
+    read_gzip_runs,
+    read_some,
+)
 from medotter_bench.inference.volumes import Header, Source, Stored, byte_count
+from medotter_bench.label_runs import LabelRuns, MakeRunWriter
 
 GZIP_MAGIC = b"\x1f\x8b"
 FORM_TOLERANCE_VOXELS = 0.5
@@ -78,8 +88,7 @@ class NiftiSource(Source):
 
     def voxels(self) -> Stored:
         """The voxels, (X, Y, Z) in Fortran order, with the header's slope and intercept."""
-        needed = self._n_before + self.header.n_bytes
-        check_size(needed, self._size, shape=self.header.stored_shape, compressed=self._compressed)
+        self._check_size()
         n_bytes = self.header.n_bytes
         if self._compressed:
             flat = read_gzip_array(
@@ -89,8 +98,43 @@ class NiftiSource(Source):
             stream: Any = self._handle
             stream.seek(self._n_before)
             flat = read_array(stream, n_bytes, self._dtype)
+        return self._stored(flat)
+
+    def labels(self, *, rgb24: bool, runs: MakeRunWriter | None = None) -> Stored:
+        """As `Source.labels`; runs of compressed integers that are not scaled."""
+        listable = self._compressed and not rgb24 and self._dtype.kind in "iu" and self._dtype.isnative
+        writer = None
+        if runs is not None and listable and _keeps_values(self._slope, self._inter):
+            writer = runs(self.header.grid.shape, self._dtype)
+        if writer is None:
+            return super().labels(rgb24=rgb24)
+        self._check_size()
+        found = read_gzip_runs(
+            self._handle,
+            n_before=self._n_before,
+            n_bytes=self.header.n_bytes,
+            dtype=self._dtype,
+            writer=writer,
+        )
+        if isinstance(found, Listed):
+            listed = LabelRuns(found.changes, self.header.grid.shape, self._dtype)
+            return Stored(listed, highest=int(listed.ids.max()))
+        if found is None:
+            return super().labels(rgb24=rgb24)
+        return self._stored(found)
+
+    def _check_size(self) -> None:
+        needed = self._n_before + self.header.n_bytes
+        check_size(needed, self._size, shape=self.header.stored_shape, compressed=self._compressed)
+
+    def _stored(self, flat: Flat) -> Stored:
         array = flat.array.reshape(self.header.grid.shape, order="F")
         return Stored(array, self._slope, self._inter, highest=flat.highest)
+
+
+def _keeps_values(slope: float, inter: float) -> bool:
+    """Whether this scaling is none; a slope of 0, NaN or infinity stands for that too."""
+    return slope == 0 or not math.isfinite(slope) or (slope == 1 and inter == 0)
 
 
 def _read_header(stream: Readable) -> tuple[Any, str, int]:

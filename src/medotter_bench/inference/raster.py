@@ -24,6 +24,7 @@ from medotter_bench.inference.failures import corrupt, decoding, imported, overl
 from medotter_bench.inference.geometry import Grid
 from medotter_bench.inference.limits import checked_shape
 from medotter_bench.inference.volumes import Header, Source, Stored
+from medotter_bench.label_runs import MakeRunWriter
 
 PNG_MAGIC = b"\x89PNG\r\n\x1a\n"
 JPEG_MAGIC = b"\xff\xd8\xff"
@@ -72,7 +73,7 @@ class PngSource(Source):
         """The samples as stored, (Y, X) or (Y, X, C); palette images as indices."""
         return Stored(self._decoded())
 
-    def labels(self, *, rgb24: bool) -> Stored:
+    def labels(self, *, rgb24: bool, runs: MakeRunWriter | None = None) -> Stored:
         """One value per pixel: equal colour channels as one, or with `rgb24` as R + 256 G + 65536 B."""
         if rgb24 and self._colour not in {_RGB, _RGBA}:
             raise _mode_error(f"ids packed into red, green and blue need the mode RGB, not {self.mode}")

@@ -22,6 +22,7 @@ from medotter_bench.inference.geometry import Grid, compare_grids
 from medotter_bench.inference.labels import highest_of, whole_numbers
 from medotter_bench.inference.limits import DEFAULT_LIMITS, Limits
 from medotter_bench.inference.volumes import Header, LabelMap, Source, Stored, Volume
+from medotter_bench.label_runs import LabelRuns, MakeRunWriter
 
 _MAGICS = (
     (raster.PNG_MAGIC, "png"),
@@ -56,6 +57,7 @@ def read_label_map(
     expected: Grid | None = None,
     limits: Limits = DEFAULT_LIMITS,
     rgb24: bool = False,
+    runs: MakeRunWriter | None = None,
 ) -> LabelMap:
     """The label map at `path`, as whole numbers on its own grid.
 
@@ -64,6 +66,7 @@ def read_label_map(
         expected: The grid that the file must be on; compared with the header before a voxel is read.
         limits: What the file may ask for.
         rgb24: Ids are packed into an RGB PNG as R + 256 G + 65536 B.
+        runs: Where it is given, the map may hold runs in place of voxels; ids and errors are the same.
 
     Raises:
         VolumeError: The file cannot be read (`volume-…`), is on another grid (`grid-shape`,
@@ -79,18 +82,22 @@ def read_label_map(
         if expected is not None:
             _check_grid(expected, header.grid)
         limits.check(header.stored_shape, header.n_bytes)
-        stored = source.labels(rgb24=rgb24)
-        array, n_rounded = whole_numbers(
-            stored.array, slope=stored.slope, inter=stored.inter, highest=stored.highest
-        )
+        stored = source.labels(rgb24=rgb24, runs=runs)
+        ids, n_rounded = _ids(stored)
     # What reading found holds for the ids only where they are the stored values themselves.
-    highest = stored.highest if array is stored.array else None
+    highest = stored.highest if ids is stored.voxels else None
     grid = header.grid
     if expected is not None:
         # Equal but for axes of length 1: one number of axes for both, so that nothing broadcasts.
-        array = _with_shape(array, expected.shape)
+        ids = _with_shape(ids, expected.shape)
         grid = expected if len(expected.shape) != len(grid.shape) else grid
-    return LabelMap(array, grid, _notes(stored, n_rounded, rgb24=rgb24), highest)
+    return LabelMap(ids, grid, _notes(stored, n_rounded, rgb24=rgb24), highest)
+
+
+def _ids(stored: Stored) -> tuple[npt.NDArray[Any] | LabelRuns, int]:
+    if isinstance(stored.voxels, LabelRuns):
+        return stored.voxels, 0
+    return whole_numbers(stored.voxels, slope=stored.slope, inter=stored.inter, highest=stored.highest)
 
 
 def read_image(path: Path | str, *, limits: Limits = DEFAULT_LIMITS) -> Volume:
@@ -169,8 +176,10 @@ def _kind(handle: BinaryIO, name: str) -> str:
     return kind
 
 
-def _with_shape(array: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+def _with_shape(array: npt.NDArray[Any] | LabelRuns, shape: tuple[int, ...]) -> npt.NDArray[Any] | LabelRuns:
     """`array` with axes of length 1 added or dropped at its end; its layout stays."""
+    if isinstance(array, LabelRuns):
+        return array.reshape(shape)
     while array.ndim > len(shape):
         array = array[..., 0]
     return array.reshape(*array.shape, *[1] * (len(shape) - array.ndim))
@@ -193,7 +202,7 @@ def _notes(stored: Stored, n_rounded: int, *, rgb24: bool) -> dict[str, int | st
     notes = dict(stored.notes)
     if n_rounded:
         notes["rounded_voxels"] = n_rounded
-    limit = _SATURATED.get(stored.array.dtype.name)
+    limit = _SATURATED.get(stored.voxels.dtype.name)
     if limit is not None and not rgb24:
         highest = highest_of(stored.array) if stored.highest is None else stored.highest
         if highest == limit:

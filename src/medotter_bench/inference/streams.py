@@ -15,8 +15,10 @@ import numpy.typing as npt
 from medotter_bench.inference.failures import decoding, overlong, truncated
 from medotter_bench.inference.gunzip import Decoder, fast_decoder
 from medotter_bench.inference.limits import MAX_DEFLATE_RATIO
+from medotter_bench.label_runs import Integers, RunWriter
 
 _PIECE = 1 << 20  # fits into a processor's cache; a multiple of every type's size
+_LISTED_PIECE = 1 << 18  # fits into the cache of one core, beside what decompressing needs
 
 
 class Readable(Protocol):
@@ -85,6 +87,13 @@ class Flat:
     highest: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Voxels in the order of the file, as `label_runs.LabelRuns` has them."""
+
+    changes: Integers
+
+
 def read_array(stream: ReadableInto, n_bytes: int, dtype: np.dtype[Any]) -> Flat:
     """Exactly `n_bytes` of `stream` as a flat array in native byte order, and nothing after them.
 
@@ -101,6 +110,69 @@ def read_array(stream: ReadableInto, n_bytes: int, dtype: np.dtype[Any]) -> Flat
         if stream.read(1):
             raise overlong(f"the header promises {n_bytes} bytes of voxels, the file holds more")
     return _flat(buffer, dtype, highest)
+
+
+def read_gzip_runs(
+    handle: BinaryIO, *, n_before: int, n_bytes: int, dtype: np.dtype[Any], writer: RunWriter
+) -> Listed | Flat | None:
+    """As `read_gzip_array` from byte 0, but never with all voxels in memory, as long as `writer` takes them.
+
+    Args:
+        handle: A whole file.
+        n_before: Bytes of content before the voxels.
+        n_bytes: Of the voxels.
+        dtype: Native integers.
+        writer: New, and for this map; used up afterwards.
+
+    Returns:
+        The changes; the voxels where `writer` gave up on the way; None where no fast decoder finds the
+        stream right in every way, and `read_gzip_array` has to tell.
+    """
+    decoder = fast_decoder()
+    if decoder is None:
+        return None
+    try:
+        handle.seek(0)
+        stream = decoder.stream(handle)
+        if skip(stream, n_before) < n_before:
+            return None
+        found = _listed(stream, n_bytes, dtype, writer)
+        return None if found is None or stream.read(1) else found
+    except decoder.errors:
+        return None
+
+
+def _listed(
+    stream: ReadableInto, n_bytes: int, dtype: np.dtype[Any], writer: RunWriter
+) -> Listed | Flat | None:
+    piece = np.empty(min(_LISTED_PIECE, n_bytes), dtype=np.uint8)
+    bits, view = piece.view(f"u{dtype.itemsize}"), memoryview(piece)
+    done = 0
+    while done < n_bytes:
+        size = min(piece.size, n_bytes - done)
+        if _filled(stream, view[:size]) < size:
+            return None
+        if not writer.write(bits[: size // dtype.itemsize]):
+            return _rest(stream, n_bytes, dtype, writer, done, piece[:size])
+        done += size
+    return Listed(writer.changes())
+
+
+def _rest(
+    stream: ReadableInto,
+    n_bytes: int,
+    dtype: np.dtype[Any],
+    writer: RunWriter,
+    done: int,
+    piece: npt.NDArray[np.uint8],
+) -> Flat | None:
+    """All voxels: `done` bytes from `writer`, the `piece` that it did not take, the rest of `stream`."""
+    buffer = np.empty(n_bytes, dtype=np.uint8)
+    writer.expand(buffer[:done].view(dtype))
+    start = done + piece.size
+    buffer[done:start] = piece
+    n_read, _ = _fill(stream, buffer[start:], dtype)
+    return _flat(buffer, dtype, None) if start + n_read == n_bytes else None
 
 
 def read_gzip_array(
@@ -153,8 +225,7 @@ def _fill(stream: ReadableInto, buffer: npt.NDArray[np.uint8], dtype: np.dtype[A
     n_read = highest = 0
     while n_read < buffer.size:
         first, end = n_read, min(n_read + _PIECE, buffer.size)
-        while n_read < end and (n_new := stream.readinto(view[n_read:end])):
-            n_read += n_new
+        n_read += _filled(stream, view[first:end])
         if n_read < end:
             break
         if bits is not None:
@@ -162,15 +233,23 @@ def _fill(stream: ReadableInto, buffer: npt.NDArray[np.uint8], dtype: np.dtype[A
     return n_read, highest
 
 
+def _filled(stream: ReadableInto, view: memoryview) -> int:
+    """Fill `view` from `stream`; fewer bytes than it has only at the stream's end."""
+    n_read = 0
+    while n_read < len(view) and (n_new := stream.readinto(view[n_read:])):
+        n_read += n_new
+    return n_read
+
+
 def _is_surveyed(dtype: np.dtype[Any]) -> bool:
     # Unsigned types of 32 and 64 bits hold nothing that has to be looked for.
     return dtype.isnative and (dtype.kind == "i" or (dtype.kind == "u" and dtype.itemsize <= 2))
 
 
-def _flat(buffer: npt.NDArray[np.uint8], dtype: np.dtype[Any], highest: int) -> Flat:
+def _flat(buffer: npt.NDArray[np.uint8], dtype: np.dtype[Any], highest: int | None) -> Flat:
     array: npt.NDArray[Any] = buffer.view(dtype)
     if not dtype.isnative:
         array = array.byteswap(inplace=True).view(dtype.newbyteorder("="))
     # With its bits taken as unsigned, a negative value is larger than any value of its type.
-    is_known = _is_surveyed(dtype) and highest <= np.iinfo(dtype).max
+    is_known = highest is not None and _is_surveyed(dtype) and highest <= np.iinfo(dtype).max
     return Flat(array, highest if is_known else None)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from medotter_bench.errors import VolumeError
 from medotter_bench.inference.geometry import Affine, Grid
+from medotter_bench.label_runs import LabelRuns, MakeRunWriter
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +47,20 @@ class Stored:
     """Voxels as stored, in native byte order, with the scaling that the header states.
 
     Attributes:
+        voxels: All of them, or their runs.
         highest: The largest stored value, where reading found it and found that none is negative.
     """
 
-    array: npt.NDArray[Any]
+    voxels: npt.NDArray[Any] | LabelRuns
     slope: float = 1.0
     inter: float = 0.0
     notes: Mapping[str, int | str] = field(default_factory=dict)
     highest: int | None = None
+
+    @property
+    def array(self) -> npt.NDArray[Any]:
+        """All voxels."""
+        return self.voxels.array() if isinstance(self.voxels, LabelRuns) else self.voxels
 
 
 class Source(ABC):
@@ -69,8 +76,12 @@ class Source(ABC):
             VolumeError: They are not what the header promises.
         """
 
-    def labels(self, *, rgb24: bool) -> Stored:
+    def labels(self, *, rgb24: bool, runs: MakeRunWriter | None = None) -> Stored:
         """The voxels as one channel of label values.
+
+        Args:
+            rgb24: Ids are packed into red, green and blue.
+            runs: Where it is given, a format may give runs in place of voxels.
 
         Raises:
             VolumeError: The file holds colours, or `rgb24` ids are asked of a format without them.
@@ -100,17 +111,35 @@ class LabelMap:
     """A map of whole-number ids, exactly as stored.
 
     Attributes:
-        array: Integers, spatial axes only, in the file's axis order: (X, Y, Z) for NIfTI, NRRD and MHA,
-            (Y, X) for PNG and single-page TIFF, (Z, Y, X) for TIFF stacks, as stored for npy and npz.
+        voxels: `array`, or its runs where reading was asked for them.
         grid: Its grid. Where a grid was expected, `array` and `grid` have that grid's number of axes.
         notes: What a reader of results should know: `rounded_voxels`, `saturated_at`, ….
         highest: The largest id, where reading found it and found that none is negative.
     """
 
-    array: npt.NDArray[Any]
+    voxels: npt.NDArray[Any] | LabelRuns
     grid: Grid
     notes: Mapping[str, int | str] = MappingProxyType({})
     highest: int | None = None
+    _made: list[npt.NDArray[Any]] = field(default_factory=list, init=False, repr=False)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes of `array`."""
+        return self.voxels.shape
+
+    @property
+    def array(self) -> npt.NDArray[Any]:
+        """Integers, spatial axes only, in the file's axis order; made of the runs when first asked for.
+
+        (X, Y, Z) for NIfTI, NRRD and MHA, (Y, X) for PNG and single-page TIFF, (Z, Y, X) for TIFF stacks, as
+        stored for npy and npz.
+        """
+        if not isinstance(self.voxels, LabelRuns):
+            return self.voxels
+        if not self._made:
+            self._made.append(self.voxels.array())
+        return self._made[0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -57,6 +57,11 @@ def uses_kernels(voxels: int) -> bool:
     return loaded
 
 
+def uses_loaded_kernels() -> bool:
+    """Whether the kernels are loaded and not switched off, so that using them costs nothing more."""
+    return fast.ready() and (os.environ.get(VARIABLE) or "auto") in {"auto", "fast"}
+
+
 def wanted(voxels: int) -> bool:
     """Whether a process that will meet about so many voxels is going to want the kernels."""
     choice = os.environ.get(VARIABLE) or "auto"

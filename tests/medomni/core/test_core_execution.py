@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from medomni.core import cores, execution
+from medomni.core import _workers, cores, execution
 from medomni.core.errors import DocumentError, ExecutionError, MissingExtraError, SchedulerError
-from medomni.core.execution import Failure, given, here, local, run_each
+from medomni.core.execution import Failure, given, growing, here, local, run_each
 
 
 def double(number: int) -> int:
@@ -136,6 +136,81 @@ def test_at_most_the_window_is_out_at_once():
         for done, _ in enumerate(run_each(double, [(str(n), n) for n in range(20, 60)], workers=workers)):
             assert executor.submitted <= done + workers.window
     assert executor.submitted == 40
+
+
+def slow_place(number: int) -> tuple[int, int]:
+    time.sleep(0.03 if number else 0.3)
+    return number, os.getpid()
+
+
+def grown(count: int, start_sec: float) -> list[tuple[int, int]]:
+    """Number and process of each item; the first is slow, as one that imports a lot."""
+    with growing(2, items=count, start_sec=start_sec) as workers:
+        found = run_each(slow_place, [(str(n), n) for n in range(count)], workers=workers)
+        outcomes = [outcome for _, outcome in found]
+    assert not any(isinstance(outcome, Failure) for outcome in outcomes)
+    assert gone(children())
+    return sorted(outcome for outcome in outcomes if isinstance(outcome, tuple))
+
+
+def test_few_items_stay_in_this_process():
+    assert grown(10, start_sec=60.0) == [(number, os.getpid()) for number in range(10)]
+
+
+@pytest.mark.parametrize(
+    ("items", "each_sec", "last_here"),
+    [
+        (10, 0.3, 9),  # the rest is too little to start processes for
+        (100, 0.3, 4),  # the first time that more than a second has passed since the first item
+        (100, 0.03, 99),  # 2 s in all, of which half would be spared
+        (100, 5.0, 1),
+    ],
+)
+def test_processes_start_when_the_rest_takes_much_longer_than_starting(
+    monkeypatch, items, each_sec, last_here
+):
+    clock = [0.0]
+    monkeypatch.setattr(_workers.time, "monotonic", lambda: clock[0])
+    with here().executor as first:
+        workers = _workers.GrowingWorkers(first, 2, items=items, start_sec=1.0, preload=())
+        is_here = []
+        for _ in range(items):
+            workers.about_to_submit()
+            is_here.append(workers.executor is first)
+            clock[0] += each_sec
+        workers.close()
+    assert is_here == [True] * (last_here + 1) + [False] * (items - last_here - 1)
+    assert workers.window == (1 if all(is_here) else 4)
+
+
+def test_items_that_take_longer_than_they_looked_go_over_to_processes():
+    found = grown(40, start_sec=0.1)
+    assert [number for number, _ in found] == list(range(40))
+    places = [place for _, place in found]
+    own = places.count(os.getpid())
+    assert 2 <= own < 40
+    assert places[:own] == [os.getpid()] * own
+
+
+def test_growing_to_one_process_stays_here():
+    with growing(1, items=3, start_sec=0.0) as workers:
+        assert run([1, 2, 13], workers).keys() == {"1", "2", "13"}
+        assert workers.size == 1
+
+
+def test_a_killed_worker_after_growing_costs_only_its_item():
+    with growing(2, items=30, start_sec=0.0) as workers:
+        found = dict(run_each(slow_or_deadly, [(str(n), n) for n in range(30)], workers=workers))
+    failed = {name for name, outcome in found.items() if isinstance(outcome, Failure)}
+    assert failed == {"25"}
+    assert len(found) == 30
+
+
+def slow_or_deadly(number: int) -> int:
+    time.sleep(0.02)
+    if number == 25:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
 
 
 def test_leaving_early_by_an_error_leaves_no_process():

@@ -45,7 +45,8 @@ def test_masks_score_as_their_twin(pair: tuple[Any, Any, tuple[float, ...]], q: 
     assert list(map(tuple, np.argwhere(surface.surface(reference)))) == slow_twins.surface(reference)
     value = metrics.hd95(reference, prediction, spacing=spacing, percentile=q, method=method)
     expected = slow_twins.hd95(reference, prediction, spacing, q, method)
-    assert value == (None if expected is None else pytest.approx(expected, rel=1e-14, abs=0))
+    # A place between two distances, such as 37.05, has a rounded fraction: 6e-14 of a distance of 0.05.
+    assert value == (None if expected is None else pytest.approx(expected, rel=1e-12, abs=0))
 
 
 def brute_force(source: Any, target: Any, spacing: tuple[float, ...]) -> Any:

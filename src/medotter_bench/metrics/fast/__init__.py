@@ -14,12 +14,23 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
+    from medotter_bench.label_runs import LabelRuns, RunWriter
     from medotter_bench.metrics.fast.labels import Counts, LabelScan
     from medotter_bench.metrics.instances import Contingency
 
-__all__ = ["available", "compile_all", "contingency", "disconnected_ids", "id_counts", "label_scan", "ready"]
+__all__ = [
+    "available",
+    "compile_all",
+    "contingency",
+    "disconnected_ids",
+    "id_counts",
+    "label_scan",
+    "ready",
+    "run_writer",
+]
 
 _ready = False
 
@@ -64,7 +75,17 @@ def compile_all(say: Callable[[str], None]) -> None:
     _ready = True
 
 
-def label_scan(reference: npt.NDArray[Any], prediction: npt.NDArray[Any]) -> LabelScan | None:
+def run_writer(shape: tuple[int, ...], dtype: np.dtype[Any]) -> RunWriter | None:
+    """See `runs.writer`."""
+    compile_all(_silent)
+    from medotter_bench.metrics.fast import runs
+
+    return runs.writer(shape, dtype)
+
+
+def label_scan(
+    reference: npt.NDArray[Any] | LabelRuns, prediction: npt.NDArray[Any] | LabelRuns
+) -> LabelScan | None:
     """See `labels.label_scan`."""
     compile_all(_silent)
     from medotter_bench.metrics.fast import labels
@@ -72,7 +93,7 @@ def label_scan(reference: npt.NDArray[Any], prediction: npt.NDArray[Any]) -> Lab
     return labels.label_scan(reference, prediction)
 
 
-def id_counts(label_map: npt.NDArray[Any]) -> tuple[Counts, Counts] | None:
+def id_counts(label_map: npt.NDArray[Any] | LabelRuns) -> tuple[Counts, Counts] | None:
     """See `labels.id_counts`."""
     compile_all(_silent)
     from medotter_bench.metrics.fast import labels

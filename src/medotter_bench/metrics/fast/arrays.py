@@ -15,6 +15,10 @@ import numpy.typing as npt
 
 Flat = npt.NDArray[Any]
 
+# Runs are listed while there is less than one per so many voxels, in rows at least as long.
+_SPARSE = 32
+_LONGEST_ROW = 1 << 23
+
 
 @dataclass(frozen=True, slots=True)
 class Layout:
@@ -58,6 +62,17 @@ class Layout:
 def takes(array: npt.NDArray[Any]) -> bool:
     """Whether kernels can read this map at all: integers in this machine's byte order, 1 to 3 axes."""
     return array.dtype.kind in "iu" and array.dtype.isnative and array.size > 0 and 1 <= array.ndim <= 3
+
+
+def lists_runs(layout: Layout) -> bool:
+    """Whether listing the runs of a map may pay: its rows are neither short nor longer than a run can be."""
+    return _SPARSE <= layout.memory_shape[2] <= _LONGEST_ROW
+
+
+def runs_room(layout: Layout) -> int:
+    """How many runs of a map are listed at most."""
+    deep, tall, length = layout.memory_shape
+    return deep * tall * length // _SPARSE
 
 
 def flat(array: npt.NDArray[Any]) -> tuple[Flat, Layout]:

@@ -1,4 +1,4 @@
-"""Kernels over whole label maps: ids and their counts, pairs of ids, bounding boxes, crops of regions.
+"""Kernels over whole label maps: ids and their counts, pairs of ids, runs, bounding boxes, crops of regions.
 
 Arrays are flat, in memory order; shapes are three axes, slowest first. Leaves to others: everything that a
 label id means.
@@ -34,6 +34,24 @@ def _rename(labels: Any, names: Any, renamed: Any) -> None:  # pragma: no cover 
         end = run_end(labels, labels, start, labels.size)
         renamed[start:end] = names[labels[start]]
         start = end
+
+
+def _changes(voxels: Any, at: int, limit: int, changes: Any, used: int) -> int:  # pragma: no cover - compiled
+    """Append to `changes[:used]` where ids change in `voxels`, the first of which is at place `at`.
+
+    An entry is `place << 16 | id`. Returns how many there are now, or -1 where there is no room for all or
+    an id reaches `limit`; what lies behind `used` is then lost.
+    """
+    start = 0
+    if used > 0 and np.int64(voxels[0]) == changes[used - 1] & 0xFFFF:
+        start = run_end(voxels, voxels, 0, voxels.size)
+    while start < voxels.size:
+        if used == changes.size or voxels[start] >= limit:
+            return -1
+        changes[used] = ((at + start) << 16) | np.int64(voxels[start])
+        used += 1
+        start = run_end(voxels, voxels, start, voxels.size)
+    return used
 
 
 def _widen(box: Any, i: int, j: int, start: int, end: int) -> None:  # pragma: no cover - compiled
@@ -87,6 +105,45 @@ def _scan(
     return used
 
 
+def _join(
+    left: Any, right: Any, shape: Any, table: Any, boxes: Any, runs: Any, rows: Any
+) -> int:  # pragma: no cover - compiled
+    """As `scan`, from the changes of both maps (`place << 16 | id`), with ids below 256."""
+    length = shape[2]
+    total = shape[0] * shape[1] * length
+    i, j, row, row_end, used = 0, 0, 0, length, 0
+    rows[0] = 0
+    place, at_left, at_right = 0, 0, 0
+    while place < total:
+        first, second = left[at_left] & 0xFFFF, right[at_right] & 0xFFFF
+        left_end = left[at_left + 1] >> 16 if at_left + 1 < left.size else total
+        right_end = right[at_right + 1] >> 16 if at_right + 1 < right.size else total
+        end = min(left_end, right_end)
+        table[first, second] += end - place
+        if (first | second) == 0:
+            place = end
+        while place < end:
+            while row_end <= place:
+                row += 1
+                row_end += length
+                rows[row] = used
+                j += 1
+                if j == shape[1]:
+                    i, j = i + 1, 0
+            stop = min(end, row_end)
+            start = place - (row_end - length)
+            widen(boxes[0, first], i, j, start, start + stop - place)
+            widen(boxes[1, second], i, j, start, start + stop - place)
+            if used < runs.size:
+                runs[used] = (start << 40) | ((stop - place) << 16) | (first << 8) | second
+            used += 1
+            place = stop
+        at_left += left_end == end
+        at_right += right_end == end
+    rows[row + 1 :] = used
+    return used
+
+
 def _crop(
     reference: Any, prediction: Any, codes: Any, layout: Any, cropped: Any
 ) -> None:  # pragma: no cover - compiled
@@ -130,6 +187,10 @@ _WIDE = tuple(read_only(t) for t in (types.uint16, types.uint32, types.uint64))
 
 count_ids: Any = kernel(_count_ids, *((labels, _I64) for labels in (_U8, *_WIDE)))
 rename: Any = kernel(_rename, *((labels, types.uint8[::1], types.uint8[::1]) for labels in _WIDE))
+changes: Any = kernel(
+    _changes, *((labels, types.int64, types.int64, _I64, types.int64) for labels in (_U8, *_WIDE))
+)
+join: Any = kernel(_join, (_I64, _I64, _I64, types.int64[:, ::1], types.int64[:, :, ::1], _I64, _I64))
 scan: Any = kernel(_scan, (_U8, _U8, _I64, types.int64[:, ::1], types.int64[:, :, ::1], _I64, _I64))
 crop: Any = kernel(_crop, (_U8, _U8, types.uint8[:, ::1], _I64, types.uint8[::1]))
 paint: Any = kernel(_paint, (_I64, _I64, types.uint8[:, ::1], _I64, types.uint8[::1]))

@@ -11,6 +11,7 @@ Leaves to others: which voxels belong to a region (`labels`), and the definition
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -63,7 +64,7 @@ class Crop:
     """The voxels of one region in both maps.
 
     Attributes:
-        maps: Both maps, flat.
+        maps: Gives both maps, flat.
         codes: (2, 256) bits per side and id.
         box: (3, 2) begin and end per memory axis.
         layout: Of the maps.
@@ -71,7 +72,7 @@ class Crop:
         scratch: Room for the crop.
     """
 
-    maps: tuple[Flat, Flat]
+    maps: Callable[[], tuple[Flat, Flat]]
     codes: npt.NDArray[np.uint8]
     box: Integers
     layout: Layout
@@ -234,7 +235,7 @@ def _edges(crop: Crop, shape: Integers, margins: Integers) -> Flat:
     if crop.runs is not None and not crop.codes[:, 0].any():
         label_kernels.paint(crop.runs.runs, crop.runs.rows, crop.codes, places, codes)
     else:
-        label_kernels.crop(*crop.maps, crop.codes, places, codes)
+        label_kernels.crop(*crop.maps(), crop.codes, places, codes)
     rows, length = shape[1] - 2 * margins[1], shape[2] - 2 * margins[2]
     surface_kernels.surfaces(codes, shape, margins, np.empty((rows + 1) * length, dtype=np.uint8))
     return codes
