@@ -15,6 +15,7 @@ import pytest
 
 from medomni.core.hashing import ConfigFile, cfg1, sha256_file
 from medomni.studio.config_files import line_ending_issues
+from record_builders import CaseWorkspace, mimic_tables
 
 TOKENS = {"builder": "medomni-v1", "dataset_release": "demo-data/1.0", "medomni_release": "medomni/0.3.0"}
 
@@ -35,6 +36,25 @@ def test_eh_27_line_ends_change_the_hash_and_are_named(shared: Path) -> None:
     (issue,) = line_ending_issues(tuple(files_of(folder / "crlf")))
     for word in expect["must_mention"]:
         assert word in str(issue)
+
+
+def test_a_template_with_other_line_ends_is_refused_by_name(tmp_path: Path) -> None:
+    """EH-27, its kind, through a command: the template is as it was but for its line ends."""
+    place = CaseWorkspace.of(tmp_path, mimic_tables("hosp.patients", "hosp.admissions"))
+    place.label("""
+predicates: {admission: {table: hosp.admissions}}
+trigger: admission
+index: {time: trigger}
+value: "age_at(index)"
+""")
+    place.cohort()
+    path = place.home / "tasks" / "case_it" / "template.yaml"
+    assert "case_it" in place.run("studio", "list", "templates")
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+    for words in (("list", "templates"), ("cohort", "flow", "case_it@demo")):
+        said = place.run("studio", *words, code=2)
+        assert "error[line-endings]: template.yaml has CRLF line endings" in said
+        assert f"{path}:1\n" in said
 
 
 def test_eh_28_bytes_paths_and_lengths_all_count(shared: Path, tmp_path: Path, monkeypatch) -> None:

@@ -108,16 +108,17 @@ def hash_pair(workspace: Workspace, pair: Pair, *, arm: str, variant: str | None
 
 def line_ending_issues(files: tuple[ConfigFile, ...]) -> list[Issue]:
     """The files with carriage returns, whose bytes and hash differ from a release's in their line ends."""
-    return [
-        error(
-            "line-endings",
-            file.path,
-            f"{Path(file.path).name} has CRLF line endings, and content files have LF",
-            "convert it, and keep Git from changing line endings (core.autocrlf)",
-        )
-        for file in files
-        if b"\r" in file.source.read_bytes()
-    ]
+    return [issue for file in files for issue in crlf_issues(file.path, file.source.read_bytes())]
+
+
+def crlf_issues(name: str, data: bytes) -> list[Issue]:
+    """The problem of a content file whose bytes hold a carriage return, with the first such line."""
+    if b"\r" not in data:
+        return []
+    line = data[: data.index(b"\r")].count(b"\n") + 1
+    what = f"{Path(name).name} has CRLF line endings (or a lone CR), and content files have LF"
+    hint = "convert it, and keep Git from changing line endings (core.autocrlf): the hash covers every byte"
+    return [error("line-endings", f"{name}:{line}", what, hint)]
 
 
 class _Reach:

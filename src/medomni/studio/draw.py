@@ -23,7 +23,12 @@ _SHARES = (0, 20, 40, 60, 80, 100)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An eligible patient: the picked event's moment, key and answer, and the hash that orders the draw."""
+    """An eligible patient: the picked event's moment, key and answer, and the hash that orders the draw.
+
+    Attributes:
+        value: The answer by which the strata go.
+        answers: The answer to every label, by its name.
+    """
 
     subject: int
     prediction_time: str
@@ -31,17 +36,29 @@ class Row:
     value: Any
     digest: str
     extra: Mapping[str, Any] = field(default_factory=dict)
+    answers: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A patient of the cohort; `stratum` is empty where there are no strata."""
+    """A patient of the cohort.
+
+    Attributes:
+        value: The answer by which the strata go.
+        stratum: Empty where there are no strata.
+        answers: The answer to every target, by its name.
+    """
 
     subject: int
     prediction_time: str
     key: str
     value: Any
     stratum: str
+    answers: Mapping[str, Any] = field(default_factory=dict)
+
+    def answer(self, target: str) -> Any:
+        """The answer to a target; the only one where there is one label."""
+        return self.answers[target] if self.answers else self.value
 
 
 def draw(
@@ -71,15 +88,22 @@ def draw(
         else:
             chosen = [(row, name) for name, members in strata.items() for row in members[:wanted]]
     chosen.sort(key=lambda each: each[0].subject)
-    return [Drawn(row.subject, row.prediction_time, row.key, row.value, name) for row, name in chosen]
+    return [
+        Drawn(row.subject, row.prediction_time, row.key, row.value, name, row.answers) for row, name in chosen
+    ]
 
 
 def _preferred(rows: Sequence[Row], cohort: Cohort) -> list[Row]:
     if cohort.prefer is None:
         return list(rows)
     name, order = cohort.prefer
-    places = {value: index for index, value in enumerate(order)}
-    return sorted(rows, key=lambda row: places.get(row.extra[name], len(places)))
+    places = {_exact(value): index for index, value in enumerate(order)}
+    return sorted(rows, key=lambda row: places.get(_exact(row.extra[name]), len(places)))
+
+
+def _exact(value: Any) -> Any:
+    """A binary fraction as the decimal that is shown for it, which is what people write."""
+    return Decimal(str(value)) if isinstance(value, float) else value
 
 
 def _strata(rows: Sequence[Row], cohort: Cohort) -> dict[str, list[Row]]:
@@ -148,7 +172,7 @@ def _matched(
 
 def reference(eligible: Sequence[Row], label: Label) -> dict[str, Any]:
     """What is published of the eligible: their number, shares of the classes or quantiles of the answer."""
-    values = sorted(row.value for row in eligible)
+    values = sorted(row.answers.get(label.name, row.value) for row in eligible)
     if label.kind != "number":
         classes = range(2 if label.kind == "binary" else len(label.classes))
         return {

@@ -26,7 +26,17 @@ class CohortError(MedomniError, ValueError):
     code = "cohort-invalid"
 
 
+class ReleaseError(MedomniError, ValueError):
+    """A content release cannot be fixed; `code` says why."""
+
+
 class UnknownDefinitionError(MedomniError, LookupError):
     """A template, cohort, label, recipe or dataset is asked for that does not exist."""
 
     code = "definition-unknown"
+
+
+class BuildError(MedomniError, ValueError):
+    """A pair cannot be built, or what was built gives something away; `code` says why."""
+
+    code = "build-failed"

@@ -5,16 +5,18 @@ Leaves to others: counting (`select`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from textwrap import wrap
 
+from medomni.studio.draw import Drawn
 from medomni.studio.select import Selection, StepCount
 
-_WIDTH, _BOX, _SIDE, _GAP, _LINE = 760, 320, 330, 26, 20
-# Letters that fit into a line beside a box and below the boxes; they are hardly wider than 7 px on average.
-_BESIDE, _BELOW = 44, 90
+_WIDTH, _BOX, _SIDE, _GAP, _LINE = 830, 320, 408, 26, 20
+# Letters that fit into a line in a box, beside it, and over the whole width; they are hardly wider than 7 px.
+_INSIDE, _BESIDE, _ACROSS = 43, 54, 105
 _GROUPS = (
     ("where", "Eligible at the prediction time"),
     ("where_outcome", "Eligible"),
@@ -62,9 +64,18 @@ class _Box:
     events: int
     people: int
     left_out: tuple[str, ...] = ()
+    strata: str = ""
 
 
-def _boxes(steps: Sequence[StepCount]) -> list[_Box]:
+def _count(events: int, people: int) -> str:
+    return f"{_plural(events, 'event', 'events')}, {_plural(people, 'person', 'people')}"
+
+
+def _plural(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def _boxes(steps: Sequence[StepCount], strata: str) -> list[_Box]:
     first, last = steps[0], steps[-1]
     boxes = [_Box("Candidate events", first.events_after, first.people_after)]
     for group, title in _GROUPS:
@@ -74,8 +85,8 @@ def _boxes(steps: Sequence[StepCount]) -> list[_Box]:
             boxes.append(_Box("One event per patient, by hash", pick.events_after, pick.people_after))
         if inside:
             lines = tuple(
-                f"{step.rule}: {step.events_before - step.events_after} events,"
-                f" {step.people_before - step.people_after} people"
+                f"{step.rule}: "
+                + _count(step.events_before - step.events_after, step.people_before - step.people_after)
                 for step in inside
                 if step.events_before != step.events_after
             )
@@ -86,15 +97,31 @@ def _boxes(steps: Sequence[StepCount]) -> list[_Box]:
             "In the cohort",
             last.events_after,
             last.people_after,
-            (f"not drawn: {others} people",) if others else (),
+            (f"not drawn: {_plural(others, 'person', 'people')}",) if others else (),
+            strata,
         )
     )
     return boxes
 
 
 def _told(box: _Box) -> str:
-    left_out = f" (left out: {', '.join(box.left_out)})" if box.left_out else ""
-    return f"{box.title}: {box.events} events, {box.people} people{left_out}"
+    left_out = f" (left out: {'; '.join(box.left_out)})" if box.left_out else ""
+    strata = f" ({box.strata})" if box.strata else ""
+    return f"{box.title}: {_count(box.events, box.people)}{left_out}{strata}"
+
+
+def _strata(selection: Selection) -> str:
+    """The drawn people by stratum, as a line; empty where there are no strata."""
+    counts = strata_counts(selection.atoms)
+    told = ", ".join(f"{name}: {count:,}" for name, count in counts.items())
+    return f"strata {told}" if set(counts) != {""} else ""
+
+
+def strata_counts(atoms: Sequence[Drawn]) -> dict[str, int]:
+    """Number of patients by stratum, in the strata's order."""
+    counts = Counter(atom.stratum for atom in atoms)
+    # The tenth quantile comes after the second.
+    return dict(sorted(counts.items(), key=lambda each: (len(each[0]), each[0])))
 
 
 def _wrapped(lines: Sequence[str], letters: int) -> list[str]:
@@ -109,27 +136,24 @@ def _wrapped(lines: Sequence[str], letters: int) -> list[str]:
 
 def flow_svg(selection: Selection) -> str:
     """The steps as an SVG picture with a title and a description that screen readers read out."""
-    boxes = _boxes(shown_steps(selection))
+    boxes = _boxes(shown_steps(selection), _strata(selection))
     title = f"Flow of {selection.pair} v{selection.version} on {selection.release}"
-    told = "; ".join([*map(_told, boxes), *selection.warnings])
-    parts, y = [], _GAP
+    told = ". ".join([*map(_told, boxes), *selection.warnings])
+    parts, y = _bold_lines([title], _GAP, size=14)
     for index, box in enumerate(boxes):
         if index:
-            beside = _wrapped(box.left_out, _BESIDE)
+            beside = _wrapped(["Left out:", *box.left_out], _BESIDE) if box.left_out else []
             space = _GAP + (len(beside) + 1) * _LINE if beside else _GAP
             parts.append(_arrow(_GAP + _BOX / 2, y, y + space))
             if beside:
                 parts += _side(beside, y + _GAP / 2)
             y += space
         parts += _box(box, y)
-        y += 2 * _LINE + 16
-    for line in _wrapped([f"Warning: {each}" for each in selection.warnings], _BELOW):
-        y += _LINE
-        parts.append(f'<text x="{_GAP}" y="{y:g}" font-weight="bold">{escape(line)}</text>')
-    height = y + _GAP
+        y += _height(box)
+    warnings, y = _bold_lines([f"Warning: {each}" for each in selection.warnings], y + _LINE)
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height:g}" width="{_WIDTH}"'
-        f' height="{height:g}" role="img" aria-labelledby="flow-title flow-description"'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {y:g}" width="{_WIDTH}"'
+        f' height="{y:g}" role="img" aria-labelledby="flow-title flow-description"'
         ' font-family="sans-serif" font-size="13" fill="#1a1a1a">'
     )
     return "\n".join(
@@ -139,10 +163,22 @@ def flow_svg(selection: Selection) -> str:
             f'<desc id="flow-description">{escape(told)}</desc>',
             '<rect width="100%" height="100%" fill="#ffffff"/>',
             *parts,
+            *warnings,
             "</svg>",
             "",
         ]
     )
+
+
+def _bold_lines(lines: Sequence[str], y: float, *, size: int = 13) -> tuple[list[str], float]:
+    """Lines over the whole width from `y` on, and where what follows may begin."""
+    wrapped = _wrapped(lines, _ACROSS)
+    style = f'font-size="{size}" font-weight="bold"'
+    parts = [
+        f'<text x="{_GAP}" y="{y + 10 + index * _LINE:g}" {style}>{escape(line)}</text>'
+        for index, line in enumerate(wrapped)
+    ]
+    return parts, y + len(wrapped) * _LINE + 10
 
 
 def _rect(x: float, y: float, width: float, height: float) -> str:
@@ -152,12 +188,23 @@ def _rect(x: float, y: float, width: float, height: float) -> str:
     )
 
 
+def _lines(box: _Box) -> list[str]:
+    return [_count(box.events, box.people), *_wrapped([box.strata], _INSIDE)]
+
+
+def _height(box: _Box) -> int:
+    return (1 + len(_lines(box))) * _LINE + 16
+
+
 def _box(box: _Box, y: float) -> list[str]:
     x = _GAP + 12
     return [
-        _rect(_GAP, y, _BOX, 2 * _LINE + 16),
+        _rect(_GAP, y, _BOX, _height(box)),
         f'<text x="{x}" y="{y + _LINE + 2:g}" font-weight="bold">{escape(box.title)}</text>',
-        f'<text x="{x}" y="{y + 2 * _LINE + 2:g}">{box.events} events, {box.people} people</text>',
+        *(
+            f'<text x="{x}" y="{y + (index + 2) * _LINE + 2:g}">{escape(line)}</text>'
+            for index, line in enumerate(_lines(box))
+        ),
     ]
 
 
@@ -168,9 +215,9 @@ def _side(beside: Sequence[str], y: float) -> list[str]:
         f'<text x="{x + 10}" y="{y + _LINE * (index + 1):g}" font-size="12">{escape(line)}</text>'
         for index, line in enumerate(beside)
     ]
-    start = _GAP + _BOX / 2
+    path = f"M {_GAP + _BOX / 2:g} {middle:g} H {x} M {x - 6} {middle - 4:g} L {x} {middle:g} L {x - 6}"
     return [
-        f'<path d="M {start:g} {middle:g} H {x}" stroke="#1a1a1a" fill="none"/>',
+        f'<path d="{path} {middle + 4:g}" stroke="#1a1a1a" fill="none"/>',
         _rect(x, y, _SIDE, height),
         *lines,
     ]

@@ -9,8 +9,7 @@ Leaves to others: the SQL (`recipe.plan`), and which candidates a cohort takes (
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,12 +17,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 from sqlglot import exp
 
 from medomni.core.errors import WriteError
+from medomni.studio.definitions.places import place_of
 from medomni.studio.errors import LabelError
+from medomni.studio.queries import explained, run
 from medomni.studio.recipe.binding import Bound
-from medomni.studio.recipe.events import Data, relation, table, units_query
+from medomni.studio.recipe.candidates import iso
+from medomni.studio.recipe.events import Data, relation, table
 from medomni.studio.recipe.explain import window_rows
-from medomni.studio.recipe.model import Predicate
-from medomni.studio.recipe.plan import RESULT, iso, row_order, sql_text, steps
+from medomni.studio.recipe.model import Predicate, Series
+from medomni.studio.recipe.plan import RESULT, Plan, Step, row_order, sql_text
 from medomni.studio.recipe.values import (
     Value,
     all_of,
@@ -35,6 +37,7 @@ from medomni.studio.recipe.values import (
     operate,
     text,
 )
+from medomni.studio.row_checks import check_own_rows, check_samples, check_units
 
 if TYPE_CHECKING:
     import duckdb
@@ -169,49 +172,102 @@ def label_table(
         LabelError: The label is not for this release, a table that it needs is absent, a unit is another one,
             or an answer is impossible.
     """
+    with begin(store, bound, subject=subject, memory_limit=memory_limit, threads=threads) as begun:
+        return begun.whole(extra or {})
+
+
+@dataclass(slots=True)
+class Begun:
+    """A label whose candidates are there, in an open connection, and whose rules are not computed yet.
+
+    Used with `with`: the connection stays open if, and only if, a table was made of it.
+    """
+
+    connection: duckdb.DuckDBPyConnection = field(repr=False)
+    _store: Tables
+    _bound: Bound
+    _plan: Plan
+    _all: bool
+    _given_away: bool = False
+
+    def early(self) -> None:
+        """Compute the rules before the pick, as the relation `recipe.plan.EARLY`.
+
+        Raises:
+            LabelError: `label-query`, `label-memory`.
+        """
+        self._run(self._plan.early())
+
+    def late(self, picked: exp.Query, extra: Mapping[str, Value]) -> LabelTable:
+        """Compute everything of the candidates whose `cand_id` a query gives.
+
+        Raises:
+            LabelError: As `label_table`.
+        """
+        return self._finished(self._plan.late(picked, extra))
+
+    def whole(self, extra: Mapping[str, Value]) -> LabelTable:
+        """Compute everything of every candidate.
+
+        Raises:
+            LabelError: As `label_table`.
+        """
+        return self._finished(self._plan.whole(extra))
+
+    def _run(self, steps: Iterable[Step]) -> None:
+        for step in steps:
+            with explained(f"the label {self._bound.label.name!r}, step {step.name!r}"):
+                self.connection.execute(step.sql())
+
+    def _finished(self, steps: Iterable[Step]) -> LabelTable:
+        self._run(steps)
+        _check_answers(self.connection, self._bound)
+        notes = tuple(_notes(self._store, self._bound, self.connection)) if self._all else ()
+        rules = tuple(RuleColumn(rule.name, rule.outcome) for rule in self._bound.rules)
+        self._given_away = True
+        return LabelTable(self._bound, self._store.token, rules, notes, self.connection)
+
+    def __enter__(self) -> Begun:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if not self._given_away:
+            self.connection.close()
+
+
+def begin(
+    store: Tables,
+    bound: Bound,
+    *,
+    subject: int | None = None,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+) -> Begun:
+    """Find the candidates of a label, with their windows.
+
+    Args:
+        store: The imported release.
+        bound: The label, checked.
+        subject: One patient only.
+        memory_limit: What DuckDB may use.
+        threads: How many.
+
+    Raises:
+        LabelError: The label is not for this release, or a unit is another one than allowed.
+    """
     _check_release(store, bound)
     data = Data(bound.scope.catalog, store.present, subject)
     connection = store.connect(memory_limit=memory_limit, threads=threads)
+    begun = Begun(connection, store, bound, Plan(bound, data), _all=subject is None)
     try:
-        _check_units(connection, bound, data)
-        for step in steps(bound, data, extra=extra):
-            with _explained(f"the label {bound.label.name!r}, step {step.name!r}"):
-                connection.execute(step.sql())
-        _check_answers(connection, bound)
-        notes = tuple(_notes(store, bound, connection)) if subject is None else ()
+        check_units(connection, bound, data)
+        check_samples(connection, bound, data)
+        begun._run(begun._plan.start())
+        check_own_rows(connection, bound, data)
     except BaseException:
         connection.close()
         raise
-    rules = tuple(RuleColumn(rule.name, rule.outcome) for rule in bound.rules)
-    return LabelTable(bound, store.token, rules, notes, connection)
-
-
-def run(connection: duckdb.DuckDBPyConnection, query: exp.Query) -> list[tuple[Any, ...]]:
-    """The rows of a query.
-
-    Raises:
-        LabelError: `label-query`.
-    """
-    with _explained("a query over the label"):
-        rows: list[tuple[Any, ...]] = connection.execute(sql_text(query)).fetchall()
-        return rows
-
-
-@contextmanager
-def _explained(what: str) -> Iterator[None]:
-    import duckdb
-
-    try:
-        yield
-    except duckdb.OutOfMemoryException as failure:
-        raise LabelError(
-            f"{what} needs more memory than it may use",
-            hint="raise studio.memory_limit in medomni.toml, or free room in its spill_folder",
-            code="label-memory",
-        ) from failure
-    except duckdb.Error as failure:
-        first = str(failure).splitlines()[0]
-        raise LabelError(f"{what} cannot be computed: {first}", code="label-query") from failure
+    return begun
 
 
 def _check_release(store: Tables, bound: Bound) -> None:
@@ -223,21 +279,6 @@ def _check_release(store: Tables, bound: Bound) -> None:
             hint=f"its releases: {', '.join(label.releases)}",
             code="label-release",
         )
-
-
-def _check_units(connection: duckdb.DuckDBPyConnection, bound: Bound, data: Data) -> None:
-    for event in bound.label.events.values():
-        used = isinstance(event, Predicate) and event.name in bound.scope.used.events
-        query = units_query(event, data) if isinstance(event, Predicate) and used else None
-        found = run(connection, query) if query is not None else []
-        if found:
-            shown = ", ".join(f"{unit!r} ({count} rows)" for unit, count in found[:_SHOWN])
-            raise LabelError(
-                f"values of {event.name!r} have other units than allowed: {shown}",
-                where=bound.label.file,
-                hint="list every unit that means the same under `unit:`, or limit the codes",
-                code="label-unit",
-            )
 
 
 def _check_answers(connection: duckdb.DuckDBPyConnection, bound: Bound) -> None:
@@ -258,7 +299,7 @@ def _check_answers(connection: duckdb.DuckDBPyConnection, bound: Bound) -> None:
         shown = "; ".join(f"patient {subject} at {moment}: {value}" for subject, moment, value in found)
         raise LabelError(
             f"{label.name!r} gives answers outside {low} to {high}: {shown}",
-            where=label.file,
+            where=place_of(label, ("value",)),
             code="label-value-range",
         )
 
@@ -266,14 +307,15 @@ def _check_answers(connection: duckdb.DuckDBPyConnection, bound: Bound) -> None:
 def _notes(store: Tables, bound: Bound, connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
     """Predicates that the release cannot answer: no table, an empty column, or no such event at all."""
     for name, event in bound.label.events.items():
-        if not isinstance(event, Predicate) or name not in bound.scope.used.events:
+        rows = event.base if isinstance(event, Series) else event
+        if not isinstance(rows, Predicate) or name not in bound.scope.used.events:
             continue
-        if event.table not in store.present:
-            yield f"{name}: {store.token} has no table {event.table}; no such events"
+        if rows.table not in store.present:
+            yield f"{name}: {store.token} has no table {rows.table}; no such events"
             continue
-        empty = sorted(bound.scope.sources[name].filtered & store.empty_columns(event.table))
+        empty = sorted(bound.scope.sources[name].filtered & store.empty_columns(rows.table))
         if empty:
-            yield f"{name}: {event.table}.{empty[0]} is empty in {store.token}; no such events"
+            yield f"{name}: {rows.table}.{empty[0]} is empty in {store.token}; no such events"
         elif not run(connection, exp.select(exp.Literal.number("1")).from_(table(relation(name))).limit(1)):
             yield f"{name}: {store.token} has no such event"
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from medomni.core.files import read_yaml
+from medomni.core import contracts
+from medomni.core.hashing import task_set_hash
+from medomni.core.issues import Issue
 from medomni.core.names import Pair, SetName
 from medomni.core.workspace import Workspace
 from medomni.studio.config_files import LADDER, dataset_of
@@ -17,6 +19,7 @@ from medomni.studio.definitions.families import family_names
 from medomni.studio.definitions.library import Library, open_library
 from medomni.studio.definitions.templates import cohort_names, read_cohort, read_template, template_names
 from medomni.studio.errors import UnknownDefinitionError
+from medomni.studio.partition import check_partition
 from medomni.studio.recipe.binding import Bound
 from medomni.studio.recipe.catalog import unknown
 from medomni.studio.select import Selection, select
@@ -113,6 +116,17 @@ def open_selection(
     )
 
 
+def family_problems(workspace: Workspace, release: str) -> list[Issue]:
+    """What is wrong with the families of a release's dataset, by themselves and against its rows.
+
+    Raises:
+        StoreError: The release is not imported.
+        LabelError: A query fails.
+    """
+    store = StoredTables(open_in(workspace, release))
+    return check_partition(store, open_library(workspace, store.store.dataset.name))
+
+
 def listing(workspace: Workspace, what: str) -> list[dict[str, Any]]:
     """Templates, cohorts, labels, families or sets, as plain data.
 
@@ -120,7 +134,7 @@ def listing(workspace: Workspace, what: str) -> list[dict[str, Any]]:
         IssuesError: A definition is not right.
     """
     if what == "sets":
-        return [{"set": str(each)} for each in _sets(workspace)]
+        return _sets(workspace)
     found = []
     for dataset in datasets(workspace):
         library = open_library(workspace, dataset)
@@ -182,9 +196,19 @@ def _families(library: Library) -> list[dict[str, Any]]:
     return [{"family": name, "dataset": library.dataset.name} for name in names]
 
 
-def _sets(workspace: Workspace) -> list[SetName]:
+def _sets(workspace: Workspace) -> list[dict[str, Any]]:
     found = []
     for path in sorted(workspace.benchmarks.glob("*/sets/*.yaml")):
-        read_yaml(path)
-        found.append(SetName(path.parent.parent.name, path.stem))
+        value = contracts.load("task-set", path)
+        entries = [(entry["task"], entry["version"]) for entry in value["tasks"]]
+        found.append(
+            {
+                "set": str(SetName(path.parent.parent.name, path.stem)),
+                "description": value.get("description"),
+                "builder": value["builder"],
+                "arms": value["arms"],
+                "tasks": value["tasks"],
+                "task_set_hash": task_set_hash(entries),
+            }
+        )
     return found

@@ -5,11 +5,16 @@ Leaves to others: reading the families (`definitions.families`), evidence.
 
 from __future__ import annotations
 
+import contextlib
+
 from sqlglot import exp
 
-from medomni.core.issues import Issue, error
-from medomni.studio.definitions.families import Families, Part
-from medomni.studio.labels import Tables, run
+from medomni.core.errors import MedomniError
+from medomni.core.issues import Issue, IssuesError, Severity, error
+from medomni.studio.definitions.families import Families, Part, read_families
+from medomni.studio.definitions.library import Library
+from medomni.studio.labels import Tables
+from medomni.studio.queries import run
 from medomni.studio.recipe.catalog import Catalog
 from medomni.studio.recipe.events import Data, codes_condition, column_condition, table, times
 from medomni.studio.recipe.values import all_of, any_of, case, column, known, negate, operate
@@ -17,35 +22,65 @@ from medomni.studio.recipe.values import all_of, any_of, case, column, known, ne
 _T = "t"
 
 
-def partition_problems(store: Tables, families: Families, catalog: Catalog) -> list[Issue]:
-    """Tables of a release with rows in several families; `rest` takes those in none."""
-    data = Data(catalog, store.present)
-    connection = store.connect()
+def check_partition(store: Tables, library: Library) -> list[Issue]:
+    """What is wrong with the families of a dataset, by themselves and against the rows of a release.
+
+    A build asks it before anything is gathered, and `data verify` too.
+
+    Raises:
+        LabelError: A query fails.
+    """
     try:
-        found: list[Issue] = []
+        families = read_families(library.workspace.recipe(library.dataset.name, "families"), library.catalog)
+    except IssuesError as failure:
+        return failure.issues
+    except MedomniError as failure:
+        return [Issue(failure.code, Severity.ERROR, failure.where, failure.what, failure.hint)]
+    return partition_problems(store, families, library.catalog)
+
+
+def partition_problems(store: Tables, families: Families, catalog: Catalog) -> list[Issue]:
+    """Tables of a release with rows in several families or in none.
+
+    Raises:
+        LabelError: A query fails.
+    """
+    data = Data(catalog, store.present)
+    found: list[Issue] = []
+    with contextlib.closing(store.connect()) as connection:
         for name in catalog.tables:
-            query = _overlaps(name, families, data) if name in store.present else None
-            count = run(connection, query)[0][0] if query is not None else 0
-            if count:
-                what = f"{count} rows of {name} are in several families"
+            if name not in store.present or name in families.not_evidence:
+                continue
+            query = _misplaced(name, families, data)
+            several, none = run(connection, query)[0] if query is not None else (0, 0)
+            if several:
+                what = f"{several} rows of {name} are in several families"
                 hint = "take the codes out of all families but one"
                 found.append(error("families-overlap", name, what, hint))
-        return found
-    finally:
-        connection.close()
+            if none:
+                what = f"{none} rows of {name} are in no family"
+                hint = "name the table in a family, or give its rest to one: {table: …, rest: true}"
+                found.append(error("families-none", name, what, hint))
+    return found
 
 
-def _overlaps(name: str, families: Families, data: Data) -> exp.Query | None:
-    """How many rows of a table are in several families; None where that cannot be."""
-    parts = [part for part in families.of_table(name) if not part.rest]
-    if len(parts) < 2:
+def _misplaced(name: str, families: Families, data: Data) -> exp.Query | None:
+    """How many rows of a table are in several families and how many in none; None where neither can be."""
+    parts = families.of_table(name)
+    own = [part for part in parts if not part.rest]
+    taken = any(part.rest or part.whole for part in parts)
+    if taken and len(own) < 2:
         return None
-    total: exp.Expr = exp.Literal.number("0")
-    for part in parts:
-        one, zero = exp.Literal.number("1"), exp.Literal.number("0")
+    one, zero = exp.Literal.number("1"), exp.Literal.number("0")
+    total: exp.Expr = zero
+    for part in own:
         total = operate(exp.Add, total, case([(_condition(part, data.catalog), one)], zero))
-    twice = operate(exp.GT, total, exp.Literal.number("1"))
-    return exp.select(exp.Count(this=exp.Star())).from_(data.rows(name, _T)).where(twice)
+    none = exp.false() if taken else operate(exp.EQ, total, zero)
+    outputs = [
+        exp.Filter(this=exp.Count(this=exp.Star()), expression=exp.Where(this=condition.copy()))
+        for condition in (operate(exp.GT, total, one), none)
+    ]
+    return exp.select(*outputs).from_(data.rows(name, _T))
 
 
 def _condition(part: Part, catalog: Catalog) -> exp.Expr:

@@ -10,7 +10,8 @@ Leaves to others: the label itself (`labels`), what the agent sees (evidence), p
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from typing import Any
 
 from sqlglot import exp
@@ -21,13 +22,17 @@ from medomni.studio.definitions.library import Library
 from medomni.studio.definitions.templates import Cohort, Template
 from medomni.studio.draw import Drawn, Row, draw, reference
 from medomni.studio.errors import CohortError
-from medomni.studio.labels import LabelTable, Tables, label_table
+from medomni.studio.labels import LabelTable, Tables
 from medomni.studio.partition import with_family
+from medomni.studio.queries import run
 from medomni.studio.recipe.binding import Bound
+from medomni.studio.recipe.candidates import iso
 from medomni.studio.recipe.catalog import NUMBERS, Kind, unknown
 from medomni.studio.recipe.events import Data, table
-from medomni.studio.recipe.plan import RESULT, Step, iso
+from medomni.studio.recipe.origins import origin
+from medomni.studio.recipe.plan import EARLY, RESULT, Step
 from medomni.studio.recipe.values import Value, all_of, call, cast, column, operate, text
+from medomni.studio.several import Together, begin_together
 
 _PICKED, _NEXT = "picked", "picked next"
 # Releases whose cohorts count; the others are for trying out.
@@ -56,6 +61,7 @@ class Selection:
         reference: What everybody may know of the eligible: number, shares or quantiles.
         notes: Rules that could not be applied.
         warnings: Why no score over the cohort means anything.
+        eligible: Everybody who could have been drawn, in the order of their hash, for probes of the build.
     """
 
     pair: Pair
@@ -66,6 +72,7 @@ class Selection:
     reference: dict[str, Any]
     notes: tuple[str, ...]
     warnings: tuple[str, ...] = ()
+    eligible: tuple[Row, ...] = field(default=(), repr=False)
 
 
 def select(
@@ -99,36 +106,56 @@ def select(
     """
     if store.token != cohort.release:
         raise CohortError(f"{pair} is of {cohort.release}, and {store.token} is open", code="cohort-release")
-    bound = _one_label(template, library)
+    bounds = _labels(template, cohort, library)
+    bound = bounds[0]
     extra = _extra(bound, cohort)
     families = _families(library, cohort)
-    with label_table(store, bound, extra=extra, memory_limit=memory_limit, threads=threads) as rows:
-        prefix = f"{pair.template}|{pair.cohort}|v{cohort.version}|"
-        steps = [*_past_steps(rows)]
-        _pick(rows, prefix)
+    prefix = f"{pair.template}|{pair.cohort}|v{cohort.version}|"
+    with begin_together(store, bounds, memory_limit=memory_limit, threads=threads) as begun:
+        begun.early()
+        steps = _past_steps(begun, bound)
+        rows = begun.late(_picked(len(begun.past_rules), prefix), extra)
+    with rows:
+        rows.connection.execute(Step(_PICKED, exp.select(exp.Star()).from_(table(RESULT))).sql())
         steps += _later_steps(rows, steps[-1])
         steps += _family_steps(rows, families, cohort, Data(library.catalog, store.present), steps[-1])
-        eligible = _eligible(rows, prefix, list(extra))
+        eligible = _eligible(rows, prefix, list(extra), bounds)
         notes = rows.notes
     told_only = cohort.n is None and release_class not in FOR_SCORES
-    warnings = _check_classes(eligible, bound, pair, steps, told_only=told_only)
-    _check_eligible(eligible, bound, pair, steps, release_class)
+    warnings: tuple[str, ...] = ()
+    for each in bounds:
+        warnings += _check_classes(eligible, each, pair, steps, told_only=told_only)
+        _check_eligible(eligible, each, pair, steps, release_class)
     atoms = draw(eligible, cohort, bound.label, release_class=release_class, counts=counts_text(steps))
     people = len(eligible)
     steps.append(StepCount("draw", f"n: {cohort.n or 'all'}", people, len(atoms), people, len(atoms)))
-    told = {target.name: reference(eligible, bound.label) for target in template.targets}
-    return Selection(pair, cohort.version, store.token, tuple(atoms), tuple(steps), told, notes, warnings)
+    labels = {each.label.name: each.label for each in bounds}
+    told = {target.name: reference(eligible, labels[target.label]) for target in template.targets}
+    drawn = (tuple(_named(atoms, template)), tuple(steps), told, notes, warnings, tuple(eligible))
+    return Selection(pair, cohort.version, store.token, *drawn)
 
 
-def _one_label(template: Template, library: Library) -> Bound:
-    names = {target.label for target in template.targets}
-    if len(names) != 1:
-        raise CohortError(
-            f"the targets of {template.name} have {len(names)} labels",
-            hint="several labels in one template are not supported yet",
-            code="cohort-unsupported",
-        )
-    return library.label(names.pop())
+def _labels(template: Template, cohort: Cohort, library: Library) -> list[Bound]:
+    """The labels of the targets, each once; the one that the strata go by leads."""
+    names = dict.fromkeys(target.label for target in template.targets)
+    leading = cohort.strata_label or next(iter(names))
+    bounds = [library.label(name) for name in (leading, *(name for name in names if name != leading))]
+    for other in bounds[1:]:
+        if origin(other.label) != origin(bounds[0].label):
+            raise CohortError(
+                f"{leading!r} and {other.label.name!r} are not asked at the same moments",
+                hint="the labels of one template need the same trigger and the same index",
+                code="cohort-unsupported",
+            )
+    return bounds
+
+
+def _named(atoms: Sequence[Drawn], template: Template) -> list[Drawn]:
+    """The drawn with their answers by target."""
+    return [
+        replace(each, answers={target.name: each.answers[target.label] for target in template.targets})
+        for each in atoms
+    ]
 
 
 def _families(library: Library, cohort: Cohort) -> Families | None:
@@ -186,7 +213,7 @@ def _check_kinds(values: Mapping[str, Value], cohort: Cohort) -> None:
     if cohort.prefer is not None:
         name, order = cohort.prefer
         kind = values[name].kind
-        fitting = (str,) if kind is Kind.TEXT else (int, float) if kind in NUMBERS else ()
+        fitting = (str,) if kind is Kind.TEXT else (int, float, Decimal) if kind in NUMBERS else ()
         wrong = [each for each in order if not isinstance(each, fitting)]
         if wrong:
             raise CohortError(
@@ -211,12 +238,19 @@ def _count(rows: LabelTable, relation: str, rules: Sequence[str]) -> list[tuple[
     return [(int(found[2 * index]), int(found[2 * index + 1])) for index in range(len(rules) + 1)]
 
 
-def _past_steps(rows: LabelTable) -> list[StepCount]:
-    names = [rule.name for rule in rows.rules if not rule.outcome]
-    counts = _count(rows, RESULT, names)
-    events, people = counts[0]
-    first = StepCount("candidates", rows.bound.label.trigger, events, events, people, people)
-    return [first, *_steps("where", names, counts)]
+def _past_steps(begun: Together, bound: Bound) -> list[StepCount]:
+    """How many events, and how many people with one, fulfil the first 0, 1, 2 … rules before the pick."""
+    names = begun.past_rules
+    events, people = ([0] * (len(names) + 1) for _ in range(2))
+    best = exp.select(exp.alias_(call("max", column("fulfilled")), "fulfilled", quoted=True))
+    best = best.from_(table(EARLY)).group_by(column("subject_id"))
+    for counts, source in ((events, table(EARLY)), (people, best.subquery("b"))):
+        levels = exp.select(column("fulfilled"), exp.Count(this=exp.Star())).from_(source)
+        for level, count in run(begun.connection, levels.group_by(column("fulfilled"))):
+            for length in range(level + 1):
+                counts[length] += count
+    first = StepCount("candidates", bound.label.trigger, events[0], events[0], people[0], people[0])
+    return [first, *_steps("where", names, list(zip(events, people, strict=True)))]
 
 
 def _later_steps(rows: LabelTable, before: StepCount) -> list[StepCount]:
@@ -246,25 +280,18 @@ def counts_text(steps: Sequence[StepCount]) -> str:
 # The pick.
 
 
-def _pick(rows: LabelTable, prefix: str) -> None:
-    """One event of each patient, by the lowest hash, before any outcome is looked at."""
-    past = all_of(column(f"rule {rule.name}") for rule in rows.rules if not rule.outcome)
-    subject = cast(column("subject_id"), "VARCHAR")
-    bar = text("|")
+def _picked(whole: int, prefix: str) -> exp.Query:
+    """One event of each patient that fulfils all rules so far, by the lowest hash: no outcome is read."""
+    subject, bar = cast(column("subject_id"), "VARCHAR"), text("|")
     named = call("concat", text(prefix), subject, bar, iso(column("prediction_time")), bar, column("key"))
-    rank = exp.Window(
-        this=call("row_number"),
-        partition_by=[column("subject_id")],
-        order=exp.Order(
-            expressions=[exp.Ordered(this=call("sha256", named)), exp.Ordered(this=column("key"))]
-        ),
-    )
-    query = exp.select(exp.Star()).from_(table(RESULT)).where(past)
-    query.set("qualify", exp.Qualify(this=operate(exp.EQ, rank, exp.Literal.number("1"))))
-    rows.connection.execute(Step(_PICKED, query).sql())
+    # Events of one name are alike in every column.
+    chosen = call("arg_min", column("cand_id"), call("sha256", named))
+    query = exp.select(exp.alias_(chosen, "cand_id", quoted=True)).from_(table(EARLY))
+    fulfilled = operate(exp.EQ, column("fulfilled"), exp.Literal.number(str(whole)))
+    return query.where(fulfilled).group_by(column("subject_id"))
 
 
-def _eligible(rows: LabelTable, prefix: str, extra: Sequence[str]) -> list[Row]:
+def _eligible(rows: LabelTable, prefix: str, extra: Sequence[str], bounds: Sequence[Bound]) -> list[Row]:
     """The picked events that fulfil every rule, in the order of the draw."""
     digest = call("sha256", call("concat", text(prefix), cast(column("subject_id"), "VARCHAR")))
     outputs = [
@@ -273,12 +300,20 @@ def _eligible(rows: LabelTable, prefix: str, extra: Sequence[str]) -> list[Row]:
         column("key"),
         column("value"),
         exp.alias_(digest, "digest", quoted=True),
+        *(column(f"answer {each.label.name}") for each in bounds[1:]),
         *(column(f"extra {name}") for name in extra),
     ]
+    labels = [each.label.name for each in bounds]
     query = exp.select(*outputs).from_(table(_PICKED)).where(column("eligible"))
     found = rows.fetch(query.order_by(column("digest"), column("subject_id")))
+    rest = 4 + len(bounds)
     return [
-        Row(int(row[0]), row[1], row[2], row[3], row[4], dict(zip(extra, row[5:], strict=True)))
+        Row(
+            int(row[0]),
+            *(row[1], row[2], row[3], row[4]),
+            dict(zip(extra, row[rest:], strict=True)),
+            dict(zip(labels, (row[3], *row[5:rest]), strict=True)),
+        )
         for row in found
     ]
 
@@ -290,10 +325,10 @@ def _check_classes(
     counts = counts_text(steps)
     if not eligible:
         raise CohortError(f"{pair} has no eligible patient", hint=f"counts:\n{counts}", code="cohort-empty")
-    values = {row.value for row in eligible}
+    values = {row.answers[bound.label.name] for row in eligible}
     if bound.label.kind == "number" or len(values) > 1:
         return ()
-    what = f"every eligible patient of {pair} has the answer {values.pop()}"
+    what = f"every eligible patient of {pair} has the answer {values.pop()} to {bound.label.name!r}"
     if told_only:
         return (f"{what}: only one class occurs, and a score over it means nothing",)
     raise CohortError(
@@ -316,7 +351,7 @@ def _check_eligible(
     share = expected.get("class_share_min", 0)
     classes = range(2 if label.kind == "binary" else len(label.classes)) if label.kind != "number" else ()
     for each in classes:
-        found = sum(row.value == each for row in eligible)
+        found = sum(row.answers[label.name] == each for row in eligible)
         if found < share * len(eligible):
             raise CohortError(
                 f"class {each} of {label.name!r} has {found} of {len(eligible)} eligible patients,"

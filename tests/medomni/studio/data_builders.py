@@ -76,6 +76,15 @@ tables:
     columns: {subject_id: bigint, text: text}
     sort: {by_patient: [subject_id]}
 """
+FAMILIES_YAML = """\
+recipe: families
+version: 1
+families:
+  people: [{table: hosp.patients}, {table: hosp.codes}]
+  kidney: [{table: hosp.labs, code: [50912]}]
+  labs: [{table: hosp.labs, rest: true}]
+  notes: [{table: note.notes}]
+"""
 PATIENTS = 'subject_id,gender,hospital_expire_flag,dod\n1,F,"1",2150-02-03\n2,M,0,\n'
 LAB_HEADER = "lab_id,subject_id,itemid,charttime,storetime,chartdate,valuenum,rate,comments\n"
 LABS = (
@@ -92,6 +101,7 @@ def workspace(root: Path, *, dataset: str = DATASET_YAML, tables: str = TABLES_Y
     (root / "workspace" / "medomni.toml").write_text('release = "0.3.0"\n', encoding="utf-8")
     (folder / "dataset.yaml").write_text(dataset, encoding="utf-8")
     (folder / "recipes" / "tables.yaml").write_text(tables, encoding="utf-8")
+    (folder / "recipes" / "families.yaml").write_text(FAMILIES_YAML, encoding="utf-8")
     return load_workspace(root / "workspace")
 
 

@@ -79,6 +79,11 @@ def prepared(
     return library, read_template(library, "mimic-iv_it"), read_cohort(library, PAIR, label)
 
 
+def test_preferred_fractions_are_read_as_decimals(tmp_path: Path) -> None:
+    _, _, cohort = prepared(tmp_path, {"prefer": {"column": "seen", "order": [0.1, 2, "x"]}})
+    assert cohort.prefer == ("seen", (Decimal("0.1"), 2, "x"))
+
+
 def tiny(
     library: Library, rows: Sequence[dict[str, Any]], people: Sequence[int], token: str = "mimic-iv/demo-2.2"
 ) -> TinyRelease:
@@ -411,5 +416,5 @@ def test_the_flow_is_told_as_a_table_and_as_an_accessible_picture(tmp_path: Path
     assert picture[0].text == "Flow of mimic-iv_it@demo v1 on mimic-iv/demo-2.2"
     assert "Candidate events: 6 events, 3 people" in str(picture[1].text)
     texts = [each.text for each in picture.iter(f"{space}text")]
-    assert "known: 3 events, 1 people" in texts
+    assert "known: 3 events, 1 person" in texts
     assert "2 events, 2 people" in texts

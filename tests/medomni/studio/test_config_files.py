@@ -239,5 +239,5 @@ def test_line_ends_are_named_as_that(place: Workspace) -> None:
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     assert hash_pair(place, PAIR, arm="encoders").value != lf
     (issue,) = line_ending_issues(files)
-    assert (issue.code, issue.where) == ("line-endings", f"{TEMPLATE}/template.yaml")
+    assert (issue.code, issue.where) == ("line-endings", f"{TEMPLATE}/template.yaml:1")
     assert "template.yaml has CRLF line endings" in issue.what

@@ -42,6 +42,29 @@ def test_import_status_and_verify_of_a_release(tmp_path: Path) -> None:
     assert run("studio", "data", "verify", "tiny/1.0", *here)[0] == 0
 
 
+def test_verify_tells_rows_in_two_families_and_what_is_wrong_with_the_families(tmp_path: Path) -> None:
+    place, folder = workspace(tmp_path), files(tmp_path)
+    here = ("--workspace", place.root)
+    run("studio", "data", "import", "tiny", "--from", folder, *here)
+    path = place.recipe("tiny", "families")
+    text = path.read_text()
+    path.write_text(
+        text.replace("kidney:", "creatinine: [{table: hosp.labs, code: [50912, 51006]}]\n  kidney:")
+    )
+    code, out, _ = run("studio", "data", "verify", "tiny/1.0", *here)
+    assert code == 1
+    assert out.startswith("error[families-overlap]: 2 rows of hosp.labs are in several families\n")
+    path.write_text(text.replace(", {table: hosp.codes}", ""))
+    code, out, _ = run("studio", "data", "verify", "tiny/1.0", *here)
+    assert code == 1
+    assert "error[families-partition]: the table hosp.codes is in no family\n" in out
+    assert "families.yaml:3" in out
+    path.unlink()
+    code, out, _ = run("studio", "data", "verify", "tiny/1.0", *here)
+    assert code == 1
+    assert "there is no file families.yaml" in out
+
+
 def test_the_availability_rule_that_is_used_is_told_where_it_is_not_the_first(tmp_path: Path) -> None:
     place, folder = workspace(tmp_path), files(tmp_path, labs=LABS.replace("2150-01-01 11:30:00", ""))
     _, out, _ = run("studio", "data", "import", "tiny", "--from", folder, "--workspace", place.root)

@@ -36,6 +36,16 @@ def test_the_shipped_dataset_has_three_releases_of_three_classes(repository: Pat
     assert releases["demo-2.2"].counts["hosp.labevents"] == (107_727, 107_549)
 
 
+def test_what_is_published_of_the_real_release_is_counted_and_no_more(repository: Path) -> None:
+    """The page on tasks says so: sixteen tables of 3.1, and all tables of the demo."""
+    dataset = load_dataset(load_workspace(repository), "mimic-iv")
+    assert len(dataset.release("3.1").counts) == 16
+    demo = dataset.release("demo-2.2")
+    assert set(demo.counts) == {
+        table.name for table in dataset.tables.values() if table.module in demo.modules
+    }
+
+
 def test_a_real_release_needs_all_of_hosp_and_icu_but_lists_of_ids(repository: Path) -> None:
     tables = mimic(repository).tables
     not_needed = {

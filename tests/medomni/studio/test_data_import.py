@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import random
 import subprocess
@@ -355,6 +356,38 @@ def test_a_full_disk_and_too_little_memory_have_their_own_errors() -> None:
         raise duckdb.OutOfMemoryException("could not allocate block")
     with pytest.raises(DataImportError, match="database-failed"), as_our_errors("sorting hosp.labs"):
         raise duckdb.BinderException("what")
+    with pytest.raises(DataSpaceError, match="disk-full"), as_our_errors("sorting hosp.labs"):
+        raise duckdb.IOException('Could not write file "a": File too large')
+    with pytest.raises(WriteError, match="write-failed") as caught, as_our_errors("sorting", where="/a"):
+        raise duckdb.IOException('Could not write file "/a/b": Input/output error')
+    assert (caught.value.where, caught.value.hint) == ("/a", "check the disk and the folder")
+
+
+def test_what_the_system_refuses_while_files_are_moved_is_our_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, folder = workspace(tmp_path), files(tmp_path)
+
+    def full(building: Path, place: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(place))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(importer, "_move", full)
+        with pytest.raises(WriteError) as caught:
+            imported(place, folder)
+    assert caught.value.code == "write-failed"
+    assert "No space left" in str(caught.value)
+    assert caught.value.where.endswith("hosp.patients")
+    assert sorted(path.name for path in place.imported(RELEASE).iterdir()) == ["inspections.json", "lock"]
+    assert imported(place, folder).converted == ("hosp.patients", "hosp.labs")
+
+
+def test_a_small_import_needs_room_for_itself_and_no_gigabytes(tmp_path: Path) -> None:
+    preparation.refuse_full_disk({tmp_path: 0})
+    preparation.refuse_full_disk({tmp_path: 1})
+    needed = r"needs about [\d.]+ GiB of disk, and [\d.]+ (GiB|MiB) are free"
+    with pytest.raises(DataSpaceError, match=needed):
+        preparation.refuse_full_disk({tmp_path: 1 << 60})
 
 
 def test_a_full_disk_in_the_middle_leaves_nothing_half(

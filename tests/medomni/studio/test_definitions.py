@@ -206,7 +206,7 @@ def test_carriage_returns_are_refused_in_files_of_every_kind(library: Library) -
         before = path.read_bytes()
         second = before.index(b"\n", before.index(b"\n") + 1)
         path.write_bytes(before[:second] + b"\r" + before[second:])
-        assert refused(read) == [("line-ends", f"{path.name}:2")]
+        assert refused(read) == [("line-endings", f"{path.name}:2")]
         path.write_bytes(before)
         library._labels.clear()
 
@@ -286,12 +286,16 @@ def test_every_wrong_guard_is_told_with_its_line(library: Library) -> None:
         ("{table: [hosp.emar, hosp.labevents], columns: [medication]}", "recipe-column-unknown"),
         ("{table: hosp.labevents, where: {code: {regex: x}}}", "recipe-type"),
         ("{table: hosp.labevents, where: {column: comments, regex: '['}}", "recipe-regex"),
+        ("{family: notes_discharg}", "guard-family-unknown"),
     ]
     path.write_text(text[:at] + "".join(f"  - {guard}\n" for guard, _ in added) + text[at:])
     first = text[:at].count("\n") + 1
     assert told(library.label_problems("ckd_g_stage")) == [
         (code, f"{path.name}:{first + index}") for index, (_, code) in enumerate(added)
     ]
+    assert library.label_problems("ckd_g_stage")[-1].hint == "did you mean 'notes_discharge'?"
+    path.write_text(text[:at] + "  - {family: notes_discharge}\n" + text[at:])
+    assert library.label_problems("ckd_g_stage") == []
     path.write_text(text[:at] + "  - {table: hosp.labevents, where: some}\n" + text[at:])
     assert told(library.label_problems("ckd_g_stage")) == [("recipe-guard", f"{path.name}:{first}")]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from medomni.core.names import Pair
 from medomni.studio.draw import Drawn
-from medomni.studio.flow import flow_svg, flow_table, shown_steps
+from medomni.studio.flow import flow_svg, flow_table, shown_steps, strata_counts
 from medomni.studio.select import Selection, StepCount
 
 SPACE = "{http://www.w3.org/2000/svg}"
@@ -105,11 +106,15 @@ def test_the_picture_has_a_title_and_a_description_that_tell_everything() -> Non
         "Candidate events: 90 events, 30 people",
         "Eligible at the prediction time: 50 events, 25 people",
         "adult: 10 events, 2 people",
-        "stays < 24h & lives: 1 events, 1 people",
+        "stays < 24h & lives: 1 event, 1 person",
         "With something of every required family: 21 events, 21 people (left out: omr: 3 events, 3 people)",
-        "In the cohort: 20 events, 20 people (left out: not drawn: 1 people)",
+        "In the cohort: 20 events, 20 people (left out: not drawn: 1 person) (strata 1: 1)",
     ):
         assert part in told
+    shown = [str(each.text) for each in picture.iter(f"{SPACE}text")]
+    assert shown[0] == picture[0].text
+    assert shown[-1] == "strata 1: 1"
+    assert shown.count("Left out:") == 4
 
 
 def test_a_rule_as_long_as_an_expression_is_told_whole_in_several_lines() -> None:
@@ -128,6 +133,15 @@ def test_a_warning_stands_in_the_picture_and_in_its_description() -> None:
     shown = " ".join(str(each.text).strip("\u00a0") for each in picture.iter(f"{SPACE}text"))
     assert f"Warning: {warning}" in shown
     assert "Warning" not in flow_svg(selection())
+
+
+def test_strata_are_counted_in_their_order_and_left_out_where_there_are_none() -> None:
+    atoms = [Drawn(at, "2150-01-01T00:00:00", "1", 1, f"q{at % 10 + 1}") for at in range(25)]
+    assert list(strata_counts(atoms)) == [f"q{part}" for part in range(1, 11)]
+    one = replace(selection(), atoms=tuple(atoms))
+    assert "strata q1: 3, q2: 3," in flow_svg(one)
+    none = replace(one, atoms=tuple(replace(atom, stratum="") for atom in atoms))
+    assert "strata" not in flow_svg(none)
 
 
 type Rectangle = tuple[float, float, float, float]
@@ -155,7 +169,9 @@ def test_no_box_overlaps_another_and_every_text_lies_in_one(found: Selection) ->
     assert all(apart(one, other) for at, one in enumerate(boxes) for other in boxes[:at])
     width, height = float(str(picture.get("width"))), float(str(picture.get("height")))
     assert all(min(box) >= 0 and box[2] <= width and box[3] <= height for box in boxes)
-    for each in picture.iter(f"{SPACE}text"):
+    title, *texts = picture.iter(f"{SPACE}text")
+    assert float(str(title.get("y"))) < min(box[1] for box in boxes)
+    for each in texts:
         x, y = float(str(each.get("x"))), float(str(each.get("y")))
         right = x + WIDTH_OF_A_LETTER * len(str(each.text))
         assert any(x > box[0] and right <= box[2] and box[1] < y < box[3] for box in boxes)

@@ -236,7 +236,7 @@ value: "1"
 @pytest.mark.parametrize(
     ("body", "code"),
     [
-        (AT + "series: {glucose: {track: x}}\n", "recipe-unsupported"),
+        (AT + "series: {glucose: {track: x}}\n", "recipe-series-source"),
         (AT + "let: {trigger: '1'}\n", "recipe-name-reserved"),
         (AT + "let: {admission: '1'}\n", "recipe-name-reserved"),
         (AT + "let: {a: '1'}\nfunctions: {'a(x)': x}\n", "recipe-name-reserved"),
@@ -287,7 +287,7 @@ def test_line_ends_of_windows_are_named(tmp_path: Path) -> None:
     path = write_label(library, AT)
     path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
     found = library.label_problems("it")
-    assert [issue.code for issue in found] == ["line-ends"]
+    assert [issue.code for issue in found] == ["line-endings"]
     assert found[0].where.endswith("it.yaml:1")
 
 
@@ -309,13 +309,13 @@ def test_two_recipes_may_not_give_one_name(tmp_path: Path) -> None:
 def test_a_recipe_that_is_wrong_is_told_with_its_own_lines(tmp_path: Path) -> None:
     library = workspace(tmp_path)
     path = library.workspace.recipe("mimic-iv", "one")
-    path.write_text("recipe: two\nversion: 1\nseries: {}\npredicates:\n  it: {expr: 'or('}\n")
+    path.write_text("recipe: two\nversion: 1\nseries: {it: {track: x}}\npredicates:\n  it: {expr: 'or('}\n")
     with pytest.raises(IssuesError) as caught:
         read_recipe(path)
     assert [issue.code for issue in caught.value.issues] == [
         "recipe-name",
-        "recipe-unsupported",
         "recipe-syntax",
+        "recipe-series-source",
     ]
     write_label(library, "imports: [one]\ntrigger: it\nindex: {time: trigger}\nvalue: '1'\n")
     assert "one.yaml:5" in str([issue.where for issue in library.label_problems("it")])

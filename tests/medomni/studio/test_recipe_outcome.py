@@ -192,7 +192,8 @@ value: "1"
         ("{time: trigger -> stay}", "recipe-index-unsupported"),
         ("{time: trigger.los}", "recipe-type"),
         ("{time: trigger.nothing}", "recipe-column-unknown"),
-        ("{time: trigger, side: at, grid: {every: 60s}}", "recipe-unsupported"),
+        ("{time: trigger, side: at, grid: {every: 60s}}", "label-required"),
+        ("{time: first(stay.time)}", "recipe-index-unsupported"),
     ],
 )
 def test_prediction_times_that_the_future_would_choose_are_refused(

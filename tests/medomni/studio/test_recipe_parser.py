@@ -132,6 +132,8 @@ def test_lengths_without_a_fixed_number_of_seconds_are_refused(text: str) -> Non
         ("start -> discharge", Ref(("start",), Decimal(0), "->", "discharge")),
         ("end <- admission", Ref(("end",), Decimal(0), "<-", "admission")),
         ("earlier.end", Ref(("earlier", "end"))),
+        ("first(glucose.time) + 1h", Ref(("first", "glucose", "time"), Decimal(3600))),
+        ("last(glucose.time) -> meal", Ref(("last", "glucose", "time"), Decimal(0), "->", "meal")),
         ("NULL", Ref(("null",))),
         ("_RECORD_START", Ref(("null",))),
     ],
@@ -146,7 +148,19 @@ def test_yaml_null_is_the_edge_of_the_record() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["NULL + 1d", "first(glucose.time)", "a.b.c", "trigger + 1", "1d", "trigger ->"]
+    "text",
+    [
+        "NULL + 1d",
+        "a.b.c",
+        "trigger + 1",
+        "1d",
+        "trigger ->",
+        "max(glucose.time)",
+        "first(glucose)",
+        "first(glucose.value)",
+        "first(glucose.time",
+        "a.first(glucose.time)",
+    ],
 )
 def test_references_that_are_no_moment_are_refused(text: str) -> None:
     with pytest.raises(RecipeError):

@@ -468,7 +468,7 @@ def test_windows_that_nothing_can_be_in_are_refused(
         ('agg: {x: "min(creatinine.weight)"}', "recipe-column-unknown"),
         ('agg: {x: "min(creatinine.valueuom)"}', "recipe-type"),
         ('agg: {x: "mode(creatinine.value)"}', "recipe-aggregate-unknown"),
-        ('agg: {x: "runs(creatinine, value < 1)"}', "recipe-unsupported"),
+        ('agg: {x: "runs(creatinine, value < 1)"}', "recipe-series"),
         ('agg: {x: "min(creatinine.value, 1, 2)"}', "recipe-type"),
         ('agg: {x: "min(1)"}', "recipe-type"),
         ('agg: {x: "count(creatinine, value)"}', "recipe-type"),
@@ -479,7 +479,7 @@ def test_windows_that_nothing_can_be_in_are_refused(
         ('during: {creatinine: "(1, None)"}', "recipe-type"),
         ('has: {creatinine: "(1"}', "recipe-syntax"),
         ("agg: {x: count(creatinine)}\n    same: [weight]", "recipe-column-unknown"),
-        ("agg: {x: count(creatinine)}\n    lookahead: 60s", "recipe-unsupported"),
+        ("agg: {x: count(creatinine)}\n    lookahead: 60s", "recipe-series"),
     ],
 )
 def test_windows_that_ask_for_what_is_not_there_are_refused(tmp_path: Path, body: str, code: str) -> None:

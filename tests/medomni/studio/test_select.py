@@ -320,8 +320,10 @@ def test_a_short_stratum_is_told_with_the_counts(tmp_path: Path) -> None:
     assert all(f"\n  {rule}: " in caught.value.hint for rule in RULES)
 
 
-def test_targets_with_several_labels_are_refused(tmp_path: Path) -> None:
+def test_targets_that_are_asked_at_different_moments_are_refused(tmp_path: Path) -> None:
     library = prepared(tmp_path)
+    later = BODY.replace("{time: trigger,", "{time: trigger + 1h,")
+    write_label(library, later, name="that", head=HEAD.replace("label: it", "label: that"))
     template = replace(TEMPLATE, targets=(*TEMPLATE.targets, Target("other", "that", "auc")))
     store = release(library.label("it"))
     with refused("cohort-unsupported"):
@@ -358,6 +360,23 @@ def test_preferred_patients_fill_their_stratum_first(tmp_path: Path) -> None:
     found = drawn(prepared(tmp_path), BOTH, cohort(2, classes=(0, 1), per=1, prefer=("last", (1.25, 1))))
     # Nobody has a preferred value, so the hash alone decides.
     assert found.atoms == drawn(prepared(tmp_path / "x"), BOTH, cohort(2, classes=(0, 1), per=1)).atoms
+
+
+@pytest.mark.parametrize("preferred", [1.3, Decimal("1.3")])
+def test_a_preferred_fraction_is_the_decimal_that_is_written(tmp_path: Path, preferred: object) -> None:
+    """0.1 as a binary fraction is no laboratory value, and 1.3 mg/dL are."""
+    asked = cohort(2, classes=(0, 1), per=1, prefer=("last", (preferred,)))
+    rows = [row for n in range(1, 17) for row in measured(n, f"1.{n % 4}", "1" if n < 9 else "3")]
+    chosen = {each.subject for each in drawn(prepared(tmp_path), rows, asked).atoms}
+    assert {n % 4 for n in chosen} == {3}
+
+
+def test_a_preferred_fraction_is_found_among_binary_fractions(tmp_path: Path) -> None:
+    body = BODY.replace("let: {sex: patient.gender}", "let: {sex: patient.gender, half: last / 2}")
+    asked = cohort(2, classes=(0, 1), per=1, prefer=("half", (Decimal("0.65"),)))
+    rows = [row for n in range(1, 17) for row in measured(n, f"1.{n % 4}", "1" if n < 9 else "3")]
+    chosen = {each.subject for each in drawn(prepared(tmp_path, body), rows, asked).atoms}
+    assert {n % 4 for n in chosen} == {3}
 
 
 @pytest.mark.parametrize(("caliper", "pairs"), [("0.3", True), ("0.29", False)])

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from medomni.core.cores import available_memory
-from medomni.core.errors import MissingExtraError
+from medomni.core.errors import MissingExtraError, WriteError
 from medomni.studio.data.errors import DataImportError, DataSpaceError
 
 if TYPE_CHECKING:
@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 
 _SHARE_OF_MEMORY = 0.6
 _LEAST_MEMORY = 256 << 20
-_FULL = ("no space left", "disk quota", "could not write all bytes", "max_temp_directory_size")
+_FULL = (
+    "no space left",
+    "disk quota",
+    "could not write all bytes",
+    "max_temp_directory_size",
+    "file too large",
+)
+_NOT_WRITTEN = ("could not write", "cannot write", "async write failed", "failed to create")
 
 
 def connect(
@@ -77,14 +84,16 @@ def _plan_asof_by_merging(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 @contextmanager
-def as_our_errors(what: str) -> Iterator[None]:
+def as_our_errors(what: str, *, where: str | Path = "") -> Iterator[None]:
     """Turn errors of the database in the block into ours.
 
     Args:
         what: What was being done, such as `sorting hosp.labevents`.
+        where: The folder that was written to, for the message.
 
     Raises:
         DataSpaceError: `disk-full`, or `memory-limit`.
+        WriteError: `write-failed`: a file could not be written for another reason.
         DataImportError: `database-failed` for anything else.
     """
     import duckdb
@@ -96,6 +105,7 @@ def as_our_errors(what: str) -> Iterator[None]:
         if any(sign in text.lower() for sign in _FULL):
             raise DataSpaceError(
                 f"the disk is full: {what} could not be finished",
+                where=str(where),
                 hint="free some space or set studio.spill_folder in medomni.toml, then run the command again",
                 code="disk-full",
             ) from failure
@@ -105,7 +115,11 @@ def as_our_errors(what: str) -> Iterator[None]:
                 hint="give more with --memory-limit, or fewer --threads",
                 code="memory-limit",
             ) from failure
-        raise DataImportError(f"{what} failed: {_first_line(failure)}", code="database-failed") from failure
+        if any(sign in text.lower() for sign in _NOT_WRITTEN):
+            told = f"{what} could not write a file: {_first_line(failure)}"
+            raise WriteError(told, where=str(where), hint="check the disk and the folder") from failure
+        told = f"{what} failed: {_first_line(failure)}"
+        raise DataImportError(told, where=str(where), code="database-failed") from failure
 
 
 def quoted(name: str) -> str:

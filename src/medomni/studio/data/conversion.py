@@ -64,11 +64,12 @@ def convert(
         DataImportError: A row does not fit (codes of `bad_rows`), `rows-differ`, `key-twice`, or
             `table-unreadable`.
         DataSpaceError: Disk or memory do not suffice.
+        WriteError: A file cannot be written for another reason.
     """
     table, stage = source.table, folder / "stage.parquet"
     _read_typed(connection, source, stage)
     read = f"read_parquet({literal(stage)})"
-    with as_our_errors(f"checking {table.name}"):
+    with as_our_errors(f"checking {table.name}", where=folder):
         found = _facts(connection, table, read)
         if found.rows != rows:
             raise _rows_differ(source, rows, found.rows)
@@ -76,7 +77,7 @@ def convert(
     told()
     for order in table.sort:
         keys = ", ".join(f"{quoted(column)} ASC NULLS LAST" for column in table.order(order))
-        with as_our_errors(f"sorting {table.name}"):
+        with as_our_errors(f"sorting {table.name}", where=folder):
             query = f"SELECT * FROM {read} ORDER BY {keys}"  # noqa: S608 - only declared names
             _copy(connection, query, folder / f"{order}.parquet", "zstd")
         told()
@@ -104,7 +105,7 @@ def _read_typed(connection: duckdb.DuckDBPyConnection, source: Source, stage: Pa
         f"compression='{'gzip' if source.path.name.endswith('.gz') else 'none'}')"
     )
     try:
-        with as_our_errors(f"reading {source.table.name}"):
+        with as_our_errors(f"reading {source.table.name}", where=stage.parent):
             query = f"SELECT {typed_columns(source.table)} FROM {reader}"  # noqa: S608 - only declared names
             _copy(connection, query, stage, "snappy")
     except DataImportError as failure:

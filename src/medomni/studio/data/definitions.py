@@ -7,7 +7,7 @@ and whether files of a release hold what stands here (`sources`, `importer`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,10 @@ from medomni.core.files import Document, JsonPath, canonical_json, read_yaml
 from medomni.core.hashing import sha256_bytes
 from medomni.core.issues import Issue, IssuesError, error
 from medomni.core.workspace import Workspace
+from medomni.studio.config_files import crlf_issues
 from medomni.studio.data.column_types import ColumnType, parse_type
 from medomni.studio.data.errors import StoreError
+from medomni.studio.data.showing import Show, read_show
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _TIMES = ("timestamp", "date")
@@ -69,6 +71,9 @@ class Table:
         key: Columns that name a row; empty where the dataset promises none.
         available: The first of these that has a value says when a row was known; empty: always.
         sort: First columns of each order (`by_patient`, `by_item`) in which the table is kept.
+        stored: Times of storing: where a release has them, a row without any was never seen to be stored.
+        timeless: Whether rows without any time are meant so: they are known always.
+        show: How evidence shows the columns.
     """
 
     name: str
@@ -87,6 +92,9 @@ class Table:
     ends: tuple[End, ...] = ()
     undated: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
+    stored: tuple[str, ...] = ()
+    timeless: bool = False
+    show: Show = field(default_factory=Show)
 
     @property
     def module(self) -> str:
@@ -229,6 +237,7 @@ def _read(kind: str, path: Path) -> Document:
     if not path.is_file():
         raise DocumentNotFoundError(f"there is no file {path.name}", where=str(path))
     document = read_yaml(path)
+    _refuse(document, crlf_issues(str(path), path.read_bytes()))
     schema = resources.files("medomni.studio") / "schemas" / f"{kind}.schema.json"
     _refuse(document, contracts.check(kind, schema.read_text(encoding="utf-8"), document))
     return document
@@ -264,6 +273,9 @@ def _table(name: str, value: Mapping[str, Any], columns: Mapping[str, ColumnType
         ends=tuple(End(each["column"], tuple(each.get("hides", ()))) for each in value.get("ends", ())),
         undated=tuple(value.get("undated", ())),
         text=tuple(value.get("text", ())),
+        stored=tuple(value.get("stored", ())),
+        timeless=value.get("timeless", False),
+        show=read_show(value.get("show", {})),
     )
 
 
@@ -321,7 +333,7 @@ def _mentions(table: Table) -> Iterator[tuple[JsonPath, str, tuple[str, ...]]]:
         column = getattr(table, role)
         if column is not None:
             yield (role,), column, _TIMES if role == "time" else ()
-    for role in ("key", "undated", "text"):
+    for role in ("key", "undated", "text", "stored"):
         for index, column in enumerate(getattr(table, role)):
             yield (role, index), column, ()
     for order, columns in table.sort.items():
@@ -331,6 +343,7 @@ def _mentions(table: Table) -> Iterator[tuple[JsonPath, str, tuple[str, ...]]]:
         yield ("ends", index, "column"), end.column, _TIMES
         for place, column in enumerate(end.hides):
             yield ("ends", index, "hides", place), column, ()
+    yield from table.show.mentions()
     for index, each in enumerate(table.available):
         if each.table is None:
             yield ("available", index), each.column, _TIMES if each.day_end else ("timestamp",)

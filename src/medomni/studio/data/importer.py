@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from medomni.core.errors import WriteError
+from medomni.core.errors import MedomniError, WriteError
 from medomni.core.hashing import sha256_file
 from medomni.core.progress import Progress, silent
 from medomni.core.workspace import Workspace
@@ -101,7 +101,8 @@ def import_release(
     spill = workspace.spill_folder / f"import-{dataset.name}-{settled.name}"
     _make(folder)
     _make(spill)
-    with _locked(folder / _LOCK), _cleaned(folder / _BUILDING, spill):
+    with _as_write_error(folder), _locked(folder / _LOCK), _cleaned(folder / _BUILDING, spill):
+        _remove_unfinished_writes(folder)
         inspected = inspect_all(located.sources, folder / _MEMORY, progress)
         uncounted = check_counts(settled, located.sources, inspected)
         kept = _finished(folder, located.sources, inspected)
@@ -214,6 +215,12 @@ def _remove_others(folder: Path, record: ImportRecord) -> None:
             shutil.rmtree(place)
 
 
+def _remove_unfinished_writes(folder: Path) -> None:
+    """Remove what a process leaves that is killed while it writes a record."""
+    for path in folder.glob(".*.tmp"):
+        path.unlink()
+
+
 def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -223,6 +230,20 @@ def _make(folder: Path) -> None:
 
 def _size(path: Path) -> int | None:
     return path.stat().st_size if path.is_file() else None
+
+
+@contextlib.contextmanager
+def _as_write_error(folder: Path) -> Iterator[None]:
+    """What the system refuses while files are moved and sealed, as our error."""
+    try:
+        yield
+    except MedomniError:
+        raise
+    except OSError as failure:
+        where = str(failure.filename or folder)
+        what = f"the import could not be written: {failure.strerror or failure}"
+        hint = "free some space or check who may write there, then run the command again"
+        raise WriteError(what, where=where, hint=hint) from failure
 
 
 @contextlib.contextmanager

@@ -142,9 +142,11 @@ def refuse_full_disk(needs: Mapping[Path, int]) -> None:
         by_device[device] = (first, before + size)
     for folder, size in by_device.values():
         free = shutil.disk_usage(folder).free
-        if size and size + _SLACK > free:
+        # Estimates of small files are rough too, but need no room for gigabytes.
+        needed = size + min(size, _SLACK)
+        if needed > free:
             raise DataSpaceError(
-                f"the import needs about {_gib(size)} of disk, and {_gib(free)} are free",
+                f"the import needs about {_shown(needed)} of disk, and {_shown(free)} are free",
                 where=str(folder),
                 hint="free some space, or set studio.spill_folder in medomni.toml to another disk",
             )
@@ -162,5 +164,5 @@ def _remembered(memory: Path) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _gib(size: int) -> str:
-    return f"{size / 2**30:.1f} GiB"
+def _shown(size: int) -> str:
+    return f"{size / 2**30:.1f} GiB" if size >= 1 << 30 else f"{-(-size >> 20)} MiB"

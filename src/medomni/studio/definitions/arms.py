@@ -23,12 +23,23 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """An arm, or a template's own part of one."""
+    """An arm, or a template's own definition of one.
+
+    Attributes:
+        perception: Whether the perception service is attached; a variant may say otherwise.
+        refuse_encoders: Encoders of the service that would restate a target of the template.
+    """
 
     name: str
     version: int
     perception: bool = False
     variants: Mapping[str, Variant] = field(default_factory=dict)
+    refuse_encoders: tuple[str, ...] = ()
+
+    def attaches_perception(self, variant: str | None) -> bool:
+        """Whether the service is attached under a variant (None: the arm itself)."""
+        own = None if variant is None else self.variants[variant].perception
+        return self.perception if own is None else own
 
 
 def read_arm(path: Path) -> Arm:
@@ -42,10 +53,21 @@ def read_arm(path: Path) -> Arm:
     reading = Reading("arm", path)
     if reading.sound:
         reading.named("arm", path.stem)
+        _check_refused(reading)
     reading.refuse()
     value = reading.value
     variants = {
         name: Variant(name, tuple(each.get("families", ())), each.get("perception"))
         for name, each in value.get("variants", {}).items()
     }
-    return Arm(value["arm"], value["version"], value.get("perception", False), variants)
+    refused = tuple(value.get("refuse_encoders", ()))
+    return Arm(value["arm"], value["version"], value.get("perception", False), variants, refused)
+
+
+def _check_refused(reading: Reading) -> None:
+    value = reading.value
+    each = [value, *value.get("variants", {}).values()]
+    if "refuse_encoders" in value and not any(part.get("perception") for part in each):
+        what = "encoders are refused, and the perception service is attached nowhere"
+        hint = "this file stands for the whole arm of its template: say perception: true as well"
+        reading.fault(("refuse_encoders",), "arm-perception", what, hint)

@@ -1,21 +1,34 @@
 """Guards checked against the tables: that what they remove exists.
 
-Leaves to others: removing it (evidence), and moments in a guard (`recipe.binding`).
+Leaves to others: removing it (evidence), moments in a guard (`recipe.binding`), and the families themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from medomni.studio.errors import RecipeError
-from medomni.studio.recipe.catalog import Catalog, Kind, column_kind
+from medomni.studio.recipe.catalog import Catalog, Kind, column_kind, unknown
 from medomni.studio.recipe.events import codes_condition
 from medomni.studio.recipe.functions import check_pattern
 from medomni.studio.recipe.model import Guard
 
 
-def guard_problems(guard: Guard, catalog: Catalog) -> Iterator[RecipeError]:
-    """What a guard names that does not exist; whether its family does is the families' affair."""
+def guard_problems(
+    guard: Guard, catalog: Catalog, families: Callable[[], Collection[str]]
+) -> Iterator[RecipeError]:
+    """What a guard names that does not exist.
+
+    Args:
+        guard: The guard.
+        catalog: The dataset's tables.
+        families: Gives the names of the dataset's families; asked only where a guard names one.
+    """
+    if guard.family is not None:
+        names = sorted(families())
+        if guard.family not in names:
+            problem = unknown("family", guard.family, names)
+            yield RecipeError(problem.what, hint=problem.hint, code="guard-family-unknown")
     matched: set[str] = set()
     for name in guard.tables:
         try:

@@ -12,14 +12,17 @@ from typing import Any
 
 from medomni.studio.definitions.predicates import ICD_SYSTEMS, read_codes, read_event
 from medomni.studio.definitions.reading import Reading
+from medomni.studio.definitions.series import read_series
 from medomni.studio.errors import RecipeError
-from medomni.studio.recipe.model import Counts, Event, Guard, Label, Macro, Rule, Window
+from medomni.studio.recipe.model import Counts, Event, FromSql, Grid, Guard, Label, Macro, Rule, Window
 from medomni.studio.recipe.parser import (
+    parse_duration,
     parse_expression,
     parse_pair,
     parse_ref,
     parse_signature,
 )
+from medomni.studio.recipe.sources import PERSON
 from medomni.studio.recipe.syntax import Call, Expr, Ref, show
 
 type Imports = Callable[[str], Mapping[str, Event]]
@@ -36,26 +39,27 @@ def read_recipe(path: Path) -> dict[str, Event]:
     reading = Reading("recipe", path)
     if reading.sound:
         reading.named("recipe", path.stem)
-        _refuse_series(reading)
-    events = _events(reading) if reading.sound else {}
+    events = _events(reading, {}) if reading.sound else {}
     reading.refuse()
     return events
 
 
-def _events(reading: Reading) -> dict[str, Event]:
-    found = {}
+def _events(reading: Reading, imported: Mapping[str, Event]) -> dict[str, Event]:
+    """The predicates and series of a file; a series may name a predicate of the file or an imported one."""
+    found: dict[str, Event] = {}
     for name, value in reading.value.get("predicates", {}).items():
         event = reading.part(("predicates", name), lambda n=name, v=value: read_event(n, v))  # type: ignore[misc]
         if event is not None:
             found[name] = event
+    known = {**imported, **found}
+    for name, value in reading.value.get("series", {}).items():
+        path = ("series", name)
+        made = reading.part(path, lambda n=name, v=value: read_series(n, v, known))  # type: ignore[misc]
+        if name in found:
+            reading.fault(path, "recipe-name-reserved", f"a predicate is called {name!r} too")
+        elif made is not None:
+            found[name] = made
     return found
-
-
-def _refuse_series(reading: Reading) -> None:
-    if "series" in reading.value:
-        reading.fault(
-            ("series",), "recipe-unsupported", "series are not supported for a dataset of tables", "remove it"
-        )
 
 
 class LabelReading(Reading):
@@ -67,7 +71,6 @@ class LabelReading(Reading):
         if not self.sound:
             return
         self.named("label", path.stem)
-        _refuse_series(self)
         self._dataset = dataset
         found = self._read(imports)
         if not self.issues:
@@ -76,9 +79,11 @@ class LabelReading(Reading):
     def _read(self, imports: Imports) -> Label | None:
         value = self.value
         self._answer(value)
+        self._parts(value)
         events = self._all_events(imports)
+        grid = self._grid()
         index = self._index()
-        answer = self.part(("value",), lambda: parse_expression(value["value"]))
+        answer = self.part(("value",), lambda: parse_expression(value.get("value", "trigger.value")))
         parts = {
             "definitions": self._expressions("let"),
             "macros": self._macros(),
@@ -89,7 +94,6 @@ class LabelReading(Reading):
         }
         if index is None or answer is None or self.issues:
             return None
-        bounds = value.get("range")
         return Label(
             name=value["label"],
             dataset=self._dataset,
@@ -97,14 +101,12 @@ class LabelReading(Reading):
             releases=tuple(value["requires"]["releases"]),
             question=value["question"],
             kind=value["type"],
-            trigger=value["trigger"],
+            trigger=value.get("trigger", "sql"),
             index=index,
-            strict=value["index"].get("side") == "before",
+            grid=grid,
+            strict=value.get("index", {}).get("side") == "before",
             value=answer,
-            classes=tuple(str(each) for each in value.get("classes", ())),
-            unit=value.get("unit", ""),
-            range=(Decimal(str(bounds[0])), Decimal(str(bounds[1]))) if bounds else None,
-            decimals=value.get("decimals"),
+            **_answer_form(value),
             imports=tuple(value.get("imports", ())),
             events=events,
             probes=value.get("probes", {}),
@@ -131,6 +133,24 @@ class LabelReading(Reading):
                 where = ("requires", "releases", index)
                 self.fault(where, "label-release", f"{release} is no release of {self._dataset}")
 
+    def _parts(self, value: Mapping[str, Any]) -> None:
+        """A query of the label's own stands for the trigger, its moment, and the answer."""
+        own = "sql" in value
+        for key in ("trigger", "index", "value"):
+            if not own and key not in value:
+                self.fault((), "label-required", f"{key} is missing", "a label without `sql:` needs it")
+            elif own and key in value and (key != "index" or set(value[key]) - {"side"}):
+                what = f"{key} comes from the query of `sql:`"
+                self.fault((key,), "label-sql", what, "remove it; of index only `side` may stand there")
+
+    def _query(self, name: str) -> str:
+        path = self.path.parent / name
+        try:
+            return path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as failure:
+            self.fault(("sql",), "label-sql", f"{name} beside the label cannot be read: {failure}")
+            return ""
+
     def _all_events(self, imports: Imports) -> dict[str, Event]:
         found: dict[str, Event] = {}
         for index, recipe in enumerate(self.value.get("imports", ())):
@@ -139,7 +159,9 @@ class LabelReading(Reading):
                     what = f"two imported recipes have a predicate {name!r}"
                     self.fault(("imports", index), "recipe-name-reserved", what)
                 found[name] = event
-        for name, event in _events(self).items():
+        if "sql" in self.value:
+            found["sql"] = FromSql("sql", self._query(self.value["sql"]), self.value["type"])
+        for name, event in _events(self, found).items():
             if name in found:
                 what = f"an imported recipe has a predicate {name!r} too"
                 self.fault(("predicates", name), "recipe-name-reserved", what)
@@ -147,14 +169,28 @@ class LabelReading(Reading):
         return found
 
     def _index(self) -> Ref | None:
-        index = self.value["index"]
-        if "grid" in index or "pick" in index:
-            self.fault(("index",), "recipe-unsupported", "a grid of moments is for series only")
-            return None
+        index = self.value.get("index", {})
+        if "grid" in index or "sql" in self.value:
+            return parse_ref("trigger")
         if index.get("time") is None:
-            self.fault(("index",), "recipe-index-missing", "index.time is missing", "write {time: trigger}")
+            person = self.value.get("trigger") == PERSON
+            hint = "write {time: first(predicate.time)}" if person else "write {time: trigger}"
+            self.fault(("index",), "recipe-index-missing", "index.time is missing", hint)
             return None
         return self.part(("index", "time"), lambda: parse_ref(index["time"]))
+
+    def _grid(self) -> Grid | None:
+        index = self.value.get("index", {})
+        if ("grid" in index) is not ("pick" in index):
+            what = "a grid and `pick: hash` belong together: one of its moments is used"
+            self.fault(("index",), "recipe-grid", what)
+        if "grid" not in index:
+            return None
+        if "time" in index or self.value.get("trigger") == PERSON:
+            what = "a grid lies around a trigger with moments of its own, and takes no time"
+            self.fault(("index",), "recipe-grid", what, "remove `time`; let a predicate be the trigger")
+        value = index["grid"]
+        return self.part(("index", "grid"), lambda: _read_grid(value))
 
     def _expressions(self, key: str) -> dict[str, Expr]:
         found = {}
@@ -207,9 +243,24 @@ class LabelReading(Reading):
         return tuple(found)
 
 
+def _answer_form(value: Mapping[str, Any]) -> dict[str, Any]:
+    bounds = value.get("range")
+    return {
+        "classes": tuple(str(each) for each in value.get("classes", ())),
+        "unit": value.get("unit", ""),
+        "range": (Decimal(str(bounds[0])), Decimal(str(bounds[1]))) if bounds else None,
+        "decimals": value.get("decimals"),
+    }
+
+
+def _read_grid(value: Mapping[str, Any]) -> Grid:
+    every = parse_duration(value["every"])
+    if every < 1 or every * 1_000_000 != int(every * 1_000_000):
+        raise RecipeError(f"a grid cannot go every {value['every']}", code="recipe-grid")
+    return Grid(parse_ref(value["start"]), parse_ref(value["end"]), every)
+
+
 def _window(name: str, value: Mapping[str, Any]) -> Window:
-    if "lookahead" in value:
-        raise RecipeError("lookahead is for runs of series only", code="recipe-unsupported")
     aggregates: dict[str, Call] = {}
     for key, text in value.get("agg", {}).items():
         call = parse_expression(text)
@@ -229,6 +280,7 @@ def _window(name: str, value: Mapping[str, Any]) -> Window:
         aggregates=aggregates,
         outcome=value.get("role") == "outcome",
         same=tuple(value.get("same", ())),
+        lookahead=parse_duration(value["lookahead"]) if "lookahead" in value else Decimal(0),
     )
 
 

@@ -8,18 +8,22 @@ Leaves to others: templates and cohorts (`templates`), and running a label (`med
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from medomni.core.files import JsonPath
 from medomni.core.issues import Issue, IssuesError
 from medomni.core.workspace import Workspace
 from medomni.studio.data.definitions import Dataset, load_dataset
+from medomni.studio.definitions.families import family_names
 from medomni.studio.definitions.guards import guard_problems
 from medomni.studio.definitions.labels import LabelReading, read_recipe
-from medomni.studio.errors import UnknownDefinitionError
+from medomni.studio.errors import RecipeError, UnknownDefinitionError
 from medomni.studio.recipe.binding import Bound, bind
 from medomni.studio.recipe.catalog import Catalog
 from medomni.studio.recipe.model import Event
+
+_TRIGGER: JsonPath = ("trigger",)
 
 
 @dataclass(slots=True)
@@ -67,6 +71,15 @@ class Library:
             self._labels[name] = found
         return self._labels[name]
 
+    def families(self) -> frozenset[str]:
+        """The names of the dataset's families, unchecked; none where their file is missing.
+
+        Raises:
+            DocumentError: Their file is no readable YAML.
+        """
+        path = self.workspace.recipe(self.dataset.name, "families")
+        return family_names(path) if path.is_file() else frozenset()
+
     def labels(self) -> list[str]:
         """The names of all labels, sorted."""
         return sorted(
@@ -97,9 +110,12 @@ class Library:
         label = reading.label
         if label is None or problems:
             return None, [*problems, *reading.issues]
-        found = bind(label, self.catalog, reading.tell)
+        told: list[tuple[JsonPath, RecipeError]] = []
+        found = bind(label, self.catalog, lambda place, problem: told.append((place, problem)))
+        for place, problem in _told_once(told):
+            reading.tell(place, problem)
         for index, guard in enumerate(label.guards):
-            for problem in guard_problems(guard, self.catalog):
+            for problem in guard_problems(guard, self.catalog, self.families):
                 reading.tell(("guards", index), problem)
         return (found if not reading.issues else None), reading.issues
 
@@ -112,6 +128,14 @@ class Library:
                 known = ", ".join(self.dataset.releases)
                 where = ("requires", "releases", index)
                 reading.fault(where, "release-unknown", f"there is no release {release}", f"known: {known}")
+
+
+def _told_once(told: list[tuple[JsonPath, RecipeError]]) -> Iterator[tuple[JsonPath, RecipeError]]:
+    """The problems without those of the trigger that its predicate has already."""
+    elsewhere = {(problem.code, problem.what) for place, problem in told if place != _TRIGGER}
+    for place, problem in told:
+        if place != _TRIGGER or (problem.code, problem.what) not in elsewhere:
+            yield place, problem
 
 
 def open_library(workspace: Workspace, dataset: str) -> Library:

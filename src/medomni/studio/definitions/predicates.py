@@ -5,7 +5,7 @@ Leaves to others: whether tables and columns exist (`recipe.sources`, `recipe.ev
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -97,8 +97,14 @@ def read_column_rule(column: str, rule: Any) -> ColumnRule:
         RecipeError: `recipe-predicate`.
     """
     if isinstance(rule, Mapping):
-        if "regex" not in rule:
-            raise RecipeError(f"the rule for {column!r} is empty", code="recipe-predicate")
+        if "values_of" in rule and "regex" not in rule:
+            table, _, name = rule["values_of"].rpartition(".")
+            return ColumnRule(column, values_of=(table, name))
+        if "regex" not in rule or len(rule) > 1:
+            raise RecipeError(
+                f"the rule for {column!r} must be {{regex: …}} or {{values_of: table.column}}",
+                code="recipe-predicate",
+            )
         return ColumnRule(column, pattern=rule["regex"])
     values = rule if isinstance(rule, list) else [rule]
     return ColumnRule(column, tuple(_scalar(each) for each in values))
@@ -108,10 +114,10 @@ def read_codes(value: Any) -> Codes:
     """A list of codes.
 
     Raises:
-        RecipeError: `recipe-codes`: nothing in it, or ICD codes without saying how they match.
+        RecipeError: `recipe-codes`: nothing in it, an empty code, or ICD codes without saying how they match.
     """
     if not isinstance(value, Mapping):
-        return Codes(any_of=tuple(value) if isinstance(value, list) else (value,))
+        return Codes(any_of=_filled(value if isinstance(value, list) else [value]))
     icd = {
         system: tuple(_undotted(code) for code in value[system]) for system in ICD_SYSTEMS if system in value
     }
@@ -125,8 +131,8 @@ def read_codes(value: Any) -> Codes:
             f"{details[0]} needs `dict:`, the table that explains the codes", code="recipe-codes"
         )
     codes = Codes(
-        any_of=tuple(value.get("any", ())),
-        prefixes=tuple(value.get("prefix", ())),
+        any_of=_filled(value.get("any", ())),
+        prefixes=_filled(value.get("prefix", ())),
         pattern=value.get("regex"),
         icd=icd,
         exact=value.get("match") == "exact",
@@ -139,6 +145,14 @@ def read_codes(value: Any) -> Codes:
     if codes == Codes():
         raise RecipeError("the list of codes is empty", code="recipe-codes")
     return codes
+
+
+def _filled[T](codes: Sequence[T]) -> tuple[T, ...]:
+    """Codes, none of them empty: such a beginning would mean all codes."""
+    for code in codes:
+        if isinstance(code, str) and not code.strip():
+            raise RecipeError("a code is empty", code="recipe-codes")
+    return tuple(codes)
 
 
 def _undotted(code: str) -> str:

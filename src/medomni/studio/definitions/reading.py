@@ -15,6 +15,7 @@ from medomni.core import contracts
 from medomni.core.errors import DocumentError
 from medomni.core.files import Document, JsonPath, read_yaml
 from medomni.core.issues import Issue, IssuesError, error
+from medomni.studio.config_files import crlf_issues
 from medomni.studio.errors import RecipeError, UnknownDefinitionError
 
 
@@ -45,8 +46,11 @@ class Reading:
     def _document(self) -> Document:
         if not self.path.is_file():
             known = sorted(file.stem for file in self.path.parent.glob("*.yaml"))
+            only = self.kind == self.path.stem
             raise UnknownDefinitionError(
-                f"there is no {self.kind} {self.path.stem!r}",
+                f"there is no file {self.path.name}"
+                if only
+                else f"there is no {self.kind} {self.path.stem!r}",
                 where=str(self.path),
                 hint=f"there are: {', '.join(known) or 'none'}",
             )
@@ -58,16 +62,7 @@ class Reading:
                 where=str(self.path),
                 code="document-unreadable",
             ) from failure
-        if b"\r" in data:
-            line = data[: data.index(b"\r")].count(b"\n") + 1
-            self.issues.append(
-                error(
-                    "line-ends",
-                    f"{self.path}:{line}",
-                    "the lines end with CR LF (or hold a CR), which changes the config hash",
-                    "save the file with LF line ends",
-                )
-            )
+        self.issues += crlf_issues(str(self.path), data)
         return read_yaml(self.path)
 
     def tell(self, path: JsonPath, problem: RecipeError) -> None:

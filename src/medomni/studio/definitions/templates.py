@@ -18,11 +18,14 @@ from medomni.studio.definitions.library import Library
 from medomni.studio.definitions.reading import Reading
 from medomni.studio.errors import UnknownDefinitionError
 from medomni.studio.recipe.model import Label
+from medomni.studio.recipe.origins import origin
 
 METRIC_OF = {"binary": "auc", "ordinal": "qwk", "number": "mae"}
 # Cohorts whose scores count; they need a real release.
 FOR_SCORES = ("n20", "ladder")
-_QUANTILE = re.compile(r"quantile\(\s*(?:value|label)\s*,\s*(\d{1,2})\s*\)")
+_QUANTILE = re.compile(r"quantile\(\s*([a-z][a-z0-9_]*)\s*,\s*(\d{1,2})\s*\)")
+# What strata go by where they name no target: the first one's answer.
+_FIRST = ("label", "value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,7 @@ class Cohort:
         per: Patients of each stratum.
         match: Name and caliper: each positive gets the nearest negative.
         prefer: Name and values, the preferred first.
+        strata_label: The label by whose answer the strata go; None for the first target's.
     """
 
     name: str
@@ -82,6 +86,7 @@ class Cohort:
     prefer: tuple[str, tuple[Any, ...]] | None = None
     require_families: tuple[str, ...] = ()
     report: tuple[str, ...] = ()
+    strata_label: str | None = None
 
 
 def read_template(library: Library, name: str) -> Template:
@@ -145,6 +150,7 @@ def _template(value: Mapping[str, Any]) -> Template:
 
 def _check_targets(reading: Reading, library: Library) -> None:
     seen: set[str] = set()
+    first: Label | None = None
     for index, target in enumerate(reading.value["targets"]):
         path = ("targets", index)
         if target["name"] in seen:
@@ -161,6 +167,11 @@ def _check_targets(reading: Reading, library: Library) -> None:
             )
             reading.issues.extend(failure.issues)
             continue
+        first = first if first is not None else label
+        if origin(label) != origin(first):
+            what = f"{first.name!r} and {label.name!r} are not asked at the same moments"
+            hint = "the labels of one template need the same trigger and the same index"
+            reading.fault((*path, "label"), "template-candidates", what, hint)
         wanted = METRIC_OF[label.kind]
         if target["metric"] != wanted:
             what = f"the label {label.name!r} is {label.kind}: its metric is {wanted}, not {target['metric']}"
@@ -190,15 +201,36 @@ def read_cohort(library: Library, pair: Pair, label: Label) -> Cohort:
         IssuesError: With every problem of the file, and of what it asks of the label.
     """
     reading = Reading("cohort", library.workspace.cohort(library.dataset.name, pair))
+    strata_label = None
     if reading.sound:
         reading.named("cohort", pair.cohort)
-        _check_release(reading, library, label)
-        _check_draw(reading, label)
+        targets = read_template(library, pair.template).targets
+        labels = {target.label: library.label(target.label).label for target in targets}
+        for each in {label.name: label, **labels}.values():
+            _check_release(reading, library, each)
+        strata_label = _strata_label(reading, targets)
+        _check_draw(reading, labels[strata_label] if strata_label else label)
     reading.refuse()
-    return _cohort(reading.value)
+    return _cohort(reading.value, strata_label)
 
 
-def _cohort(value: Mapping[str, Any]) -> Cohort:
+def _strata_label(reading: Reading, targets: tuple[Target, ...]) -> str | None:
+    """The label of the target (or the label itself) that the strata name; None for the first target's."""
+    by = reading.value.get("strata", {}).get("by", "label")
+    found = _QUANTILE.fullmatch(by)
+    name = found.group(1) if found else by
+    if name in _FIRST:
+        return None
+    for target in targets:
+        if name in (target.name, target.label):
+            return target.label
+    known = ", ".join(target.name for target in targets)
+    what = f"strata go by label, value, a target ({known}), or quantile(value, k)"
+    reading.fault(("strata", "by"), "cohort-strata", what)
+    return None
+
+
+def _cohort(value: Mapping[str, Any], strata_label: str | None) -> Cohort:
     strata, match, prefer = value.get("strata", {}), value.get("match"), value.get("prefer")
     quantiles = _quantiles(strata)
     classes = strata.get("classes")
@@ -213,15 +245,20 @@ def _cohort(value: Mapping[str, Any]) -> Cohort:
         per=strata.get("per"),
         # The shortest text of a binary fraction is what was written: a distance of 0.3 is within 0.3.
         match=(match["on"], Decimal(str(match["caliper"]))) if match else None,
-        prefer=(prefer["column"], tuple(prefer["order"])) if prefer else None,
+        prefer=(prefer["column"], tuple(map(_exact, prefer["order"]))) if prefer else None,
         require_families=tuple(value.get("require_families", ())),
         report=tuple(value.get("report", ())),
+        strata_label=strata_label,
     )
+
+
+def _exact(value: Any) -> Any:
+    return Decimal(str(value)) if isinstance(value, float) else value
 
 
 def _quantiles(strata: Mapping[str, Any]) -> int | None:
     found = _QUANTILE.fullmatch(str(strata.get("by", "")))
-    number = int(found.group(1)) if found else strata.get("quantile")
+    number = int(found.group(2)) if found else strata.get("quantile")
     return int(number) if number else None
 
 
@@ -269,9 +306,6 @@ def _check_strata(reading: Reading, label: Label, strata: Mapping[str, Any]) -> 
     by, quantiles = strata["by"], _quantiles(strata)
     if _QUANTILE.fullmatch(by) and strata.get("quantile", quantiles) != quantiles:
         reading.fault(("strata", "quantile"), "cohort-strata", f"{by} is not {strata['quantile']} quantiles")
-    if by not in ("label", "value") and not _QUANTILE.fullmatch(by):
-        reading.fault(("strata", "by"), "cohort-strata", "strata go by label, value or quantile(value, k)")
-        return
     if quantiles is not None:
         if not 2 <= quantiles <= 20 or "classes" in strata or label.kind != "number":
             what = "2 to 20 quantiles of a label of type number, without classes"

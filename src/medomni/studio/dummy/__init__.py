@@ -44,3 +44,18 @@ def write_dummy(dataset: str, out: str | Path) -> dict[str, int]:
     from medomni.studio.dummy import mimic_iv
 
     return mimic_iv.generate().write(folder)
+
+
+def canaries(dataset: str, template: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What made-up data plant for leak checks: texts that a template must never show, and ones it may.
+
+    Args:
+        dataset: Any dataset; without made-up data nothing is planted.
+        template: A template of it.
+    """
+    if dataset not in DATASETS:
+        return (), ()
+    from medomni.studio.dummy.mimic_canaries import CANARIES
+
+    never = tuple(each.text for each in CANARIES if not each.templates or template in each.templates)
+    return never, tuple(each.text for each in CANARIES if each.text not in never)

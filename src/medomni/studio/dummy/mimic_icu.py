@@ -135,8 +135,10 @@ def _coma(
 ) -> Iterator[tuple[int, tuple[str, ...], int]]:
     down = int(admission is patient.last and patient.dies and draws.chance(45))
     yield 220739, _EYES, 4 - down - draws.chance(12)
-    yield 223900, _VERBAL, 5 - down - fails - draws.chance(15)
-    yield 223901, _MOTOR, 6 - down
+    slurred = draws.chance(15)
+    yield 223900, _VERBAL, 5 - down - fails - slurred
+    # Not in all who die: no single item may tell who does.
+    yield 223901, _MOTOR, 6 - (down and slurred)
 
 
 def _failing(patient: Patient) -> tuple[datetime, datetime] | None:

@@ -16,11 +16,25 @@ from decimal import Decimal
 from sqlglot import exp
 
 from medomni.studio.errors import RecipeError
+from medomni.studio.recipe.aggregates import check_series_use
 from medomni.studio.recipe.catalog import NUMBERS, Catalog, Kind
 from medomni.studio.recipe.events import predicate_conditions
-from medomni.studio.recipe.model import Combined, Counts, Guard, Label, Predicate, Rule, Window
-from medomni.studio.recipe.moments import combination_problem, views
+from medomni.studio.recipe.model import (
+    Combined,
+    Counts,
+    Event,
+    FromSql,
+    Guard,
+    Label,
+    Predicate,
+    Rule,
+    Series,
+    Window,
+)
+from medomni.studio.recipe.moments import combination_problem, members, views
 from medomni.studio.recipe.naming import check_name, named_needs
+from medomni.studio.recipe.own_query import check_query
+from medomni.studio.recipe.reach import after_the_last
 from medomni.studio.recipe.scope import Scope
 from medomni.studio.recipe.sources import source_of
 from medomni.studio.recipe.syntax import Ref, show, show_ref
@@ -94,14 +108,31 @@ def _predicate_problems(label: Label, catalog: Catalog) -> Iterator[tuple[Path, 
         yield ("predicates",), error
     for name, event in label.events.items():
         try:
-            check_name(name)
-            source_of(event, catalog)
-            if isinstance(event, Predicate):
-                predicate_conditions(event, catalog.table(event.table), catalog)
-            if isinstance(event, Combined):
-                combination_problem(event, label.events)
+            _check_event(name, event, label, catalog)
         except RecipeError as error:
-            yield ("predicates", name), error
+            part = "series" if isinstance(event, Series) else "predicates"
+            yield ("sql",) if isinstance(event, FromSql) else (part, name), error
+
+
+def _check_event(name: str, event: Event, label: Label, catalog: Catalog) -> None:
+    """Refuse an event that cannot be computed.
+
+    Raises:
+        RecipeError: What is wrong with it.
+    """
+    if isinstance(event, FromSql):
+        check_query(event, catalog)
+        return
+    check_name(name)
+    source_of(event, catalog)
+    rows = event.base if isinstance(event, Series) else event
+    if isinstance(rows, Predicate):
+        predicate_conditions(rows, catalog.table(rows.table), catalog)
+    if isinstance(event, Combined):
+        combination_problem(event, label.events)
+        for member in members(event.expr):
+            if isinstance(label.events.get(member), Series):
+                raise RecipeError(f"{member!r} is a series, and no predicate", code="recipe-series")
 
 
 class _Binder:
@@ -168,14 +199,15 @@ class _Binder:
     def _window(self, window: Window) -> None:
         scope, name = self._scope, window.name
         _check_bounds(window, scope)
-        if not window.outcome:
-            last = scope.latest(window, window.end)
-            if last is None or last > 0:
-                raise RecipeError(
-                    f"the window {name!r} reaches past the prediction time",
-                    hint="write `role: outcome`, and use what comes of it in where_outcome and value only",
-                    code="recipe-outcome-undeclared",
-                )
+        last = scope.last(window)
+        if scope.prediction.closing and (last is None or last > 0):
+            raise after_the_last(f"the window {name!r}")
+        if not window.outcome and (last is None or last > 0):
+            raise RecipeError(
+                f"the window {name!r} reaches past the prediction time",
+                hint="write `role: outcome`, and use what comes of it in where_outcome and value only",
+                code="recipe-outcome-undeclared",
+            )
         outcome = scope.window_outcome(window)
         for id_column in window.same:
             scope.used.trigger[id_column] = scope.trigger.kind(id_column)
@@ -185,17 +217,17 @@ class _Binder:
             scope.aggregated(window, aggregate)
             found = scope.aggregates[aggregate][1]
             scope.used.events[found.predicate] |= found.reads
+        check_series_use(window, [scope.aggregates[each][1] for each in window.aggregates])
         rules = [("has", key, pair) for key, pair in window.has.items()]
         rules += [("during", key, pair) for key, pair in window.during.items()]
         for part, predicate, pair in rules:
             self._counted(window, part, predicate, pair, alone=len(rules) == 1)
 
     def _bound(self, window: Window, bound: str, ref: Ref, outcome: str) -> None:
-        if ref.arrow is not None:
-            self._scope.source(str(ref.predicate))
-            may_lack = True
-        else:
-            may_lack = len(ref.anchor) == 2
+        for predicate in (ref.predicate, ref.edge):
+            if predicate is not None:
+                self._scope.source(predicate)
+        may_lack = ref.arrow is not None or len(ref.anchor) > 1
         if len(ref.anchor) == 2 and ref.anchor[0] not in self._label.windows:
             kind = self._scope.resolve(ref.anchor).kind
             if kind is not Kind.TIME:
@@ -218,7 +250,7 @@ class _Binder:
         outcome = scope.window_outcome(window)
         if part == "during" and not window.outcome:
             # Whether an interval that has begun still lasts is known at the prediction time itself.
-            last = scope.latest(window, window.end)
+            last = scope.last(window)
             outcome = "" if last is not None and last <= 0 else outcome
         outcome = outcome or scope.late_predicate(predicate)
         name = window.name if alone else f"{window.name}_{predicate}"
@@ -327,8 +359,9 @@ def _position(window: Window, ref: Ref, scope: Scope) -> tuple[tuple[str, ...], 
             return None
         seconds += ref.seconds
         anchor = ref.anchor
-        if anchor == ("trigger",) and scope.offset is not None:
-            return ("index",), seconds - scope.offset
+        offset = scope.prediction.offset
+        if anchor == ("trigger",) and offset is not None:
+            return ("index",), seconds - offset
         if anchor in (("start",), ("end",)):
             ref = window.start if anchor == ("start",) else window.end
         elif len(anchor) == 2 and anchor[0] in scope.label.windows and anchor[1] in ("start", "end"):

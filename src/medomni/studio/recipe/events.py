@@ -7,7 +7,7 @@ Leaves to others: which columns are read (`scope`), windows (`windows`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -57,12 +57,33 @@ class Data:
     present: Collection[str]
     subject: int | None = None
 
+    def library(self, sql: str) -> exp.Query:
+        """A query of the library over these tables."""
+        return query(sql, self.catalog, self.present, subject=self.subject)
+
     def rows(self, name: str, alias: str) -> exp.Expr:
         """A table under an alias; empty where the release lacks it."""
         if name not in self.present:
             return empty_table(name, self.catalog).subquery(alias)
         view = f"{name}@by_patient" if self.subject is not None else name
         return table(view, alias)
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """What a label reads of a predicate's events.
+
+    Attributes:
+        columns: Columns of it.
+        ids: Id columns (admission, stay) that windows compare; the table may lack them.
+        ordered: Whether a first or last event is wanted, so that ties must be settled.
+        trigger: Whether the events are the label's candidates, each with a key of its own.
+    """
+
+    columns: Collection[str] = ()
+    ids: Collection[str] = ()
+    ordered: bool = False
+    trigger: bool = False
 
 
 def table(name: str, alias: str = "") -> exp.Table:
@@ -78,40 +99,37 @@ def relation(predicate: str) -> str:
     return f"events {predicate}"
 
 
-def events_query(
-    event: Predicate | FromLibrary, data: Data, columns: Iterable[str], ids: Collection[str]
-) -> exp.Query:
-    """The query of a predicate's events.
+def events_query(event: Predicate | FromLibrary, data: Data, reads: Reads) -> exp.Query:
+    """The query of a predicate's events, with no more columns than are read.
 
     Args:
         event: The predicate.
         data: The tables.
-        columns: Columns of it that are read.
-        ids: Id columns (admission, stay) that windows compare, where the table has them.
+        reads: What is read of the events.
 
     Raises:
         RecipeError: What is wrong with its conditions.
     """
     if isinstance(event, FromLibrary):
-        return _from_library(event, data, columns, ids)
+        return _from_library(event, reads)
     found = data.catalog.table(event.table)
     source = source_of(event, data.catalog)
     time, available, joins = times(found, data, source.time_column)
     outputs: dict[str, exp.Expr] = {
         "subject_id": column(str(found.patient), _T),
         "time": time,
-        "available": available,
-        **{f"key.{key}": column(key, _T) for key in source.keys},
+        **_ordering(reads, available, source.keys),
     }
     if source.lasting:
         outputs["end"] = column(str(source.end_column), _T)
     if event.value is not None:
         outputs["value"] = column(event.value, _T)
-    for name in (*columns, *(each for each in ids if each in found.columns)):
+    for name in _named(reads, found.columns):
         if event_column(name) not in outputs:
             source.kind(name)
             outputs[event_column(name)] = column(name, _T)
-    outputs["tie"] = _tie(found, source.keys)
+    if not source.keys and (reads.trigger or reads.ordered):
+        outputs["tie"] = _tie(found, outputs, whole=reads.trigger)
     conditions = predicate_conditions(event, found, data.catalog)
     select = exp.select(*(exp.alias_(sql, name, quoted=True) for name, sql in outputs.items()))
     select = select.from_(data.rows(found.name, _T))
@@ -119,36 +137,61 @@ def events_query(
         select = select.join(join.this, on=join.args["on"], join_type="left", copy=False)
     if data.subject is not None:
         conditions.append(operate(exp.EQ, column(str(found.patient), _T), number(data.subject)))
-    return select.where(all_of([*conditions, is_present(time)]))
+    return _without_absent(select.where(all_of([*conditions, is_present(time)])), data)
 
 
-def _tie(found: Table, keys: tuple[str, ...]) -> exp.Expr:
-    """The last word on ties where a table promises no key: the whole row as text."""
-    if keys:
-        return exp.Null()
-    return cast(call("row", *(column(name, _T) for name in found.columns)), "VARCHAR")
+def _without_absent(select: exp.Select, data: Data) -> exp.Select:
+    """Empty tables for those that conditions read and the release lacks."""
+    for each in list(select.find_all(exp.Table)):
+        if each.name in data.catalog.tables and each.name not in data.present:
+            each.replace(empty_table(each.name, data.catalog).subquery(each.alias))
+    return select
 
 
-def _from_library(event: FromLibrary, data: Data, columns: Iterable[str], ids: Collection[str]) -> exp.Query:
+def _ordering(reads: Reads, available: exp.Expr, keys: tuple[str, ...]) -> dict[str, exp.Expr]:
+    """The columns that settle which of two events at one moment is the later, where that matters."""
+    found: dict[str, exp.Expr] = {}
+    if reads.ordered or reads.trigger:
+        found |= {f"key.{key}": column(key, _T) for key in keys}
+    if reads.ordered or "available" in reads.columns:
+        found["available"] = available
+    return found
+
+
+def _named(reads: Reads, known: Collection[str]) -> list[str]:
+    """The columns of the table itself that are read."""
+    plain = sorted(set(reads.columns) - {"value", "time", "start", "end", "available"})
+    return [*plain, *(each for each in sorted(reads.ids) if each in known)]
+
+
+def _tie(found: Table, outputs: Mapping[str, exp.Expr], *, whole: bool) -> exp.Expr:
+    """The last word on ties where a table promises no key.
+
+    Events that are alike in all that is read can stand for each other. A candidate must have a name that
+    does not depend on that: its whole row as text.
+    """
+    if whole:
+        return cast(call("row", *(column(name, _T) for name in found.columns)), "VARCHAR")
+    read = [sql for name, sql in outputs.items() if name not in ("subject_id", "time", "available")]
+    return call("row", *read) if read else exp.Null()
+
+
+def _from_library(event: FromLibrary, reads: Reads) -> exp.Query:
+    """The events of a function, from the relation in which they were computed."""
     function = events_function(event.function, event.version)
     outputs = {
         "subject_id": column("subject_id", _T),
         "time": column(event.time or "time", _T),
-        "available": column("time", _T),
-        **{f"key.{key}": column(key, _T) for key in function.keys},
-        "tie": exp.Null(),
+        **_ordering(reads, column("time", _T), function.keys),
     }
     if function.value is not None:
         outputs["value"] = column("value", _T)
-    for name in (*columns, *(each for each in ids if each in function.columns)):
+    for name in _named(reads, function.columns):
         if event_column(name) not in outputs:
             outputs[event_column(name)] = column(name, _T)
     select = exp.select(*(exp.alias_(sql, name, quoted=True) for name, sql in outputs.items()))
-    select = select.from_(query(function.sql, data.catalog, data.present).subquery(_T))
-    there = is_present(column(event.time or "time", _T))
-    if data.subject is None:
-        return select.where(there)
-    return select.where(exp.and_(there, operate(exp.EQ, column("subject_id", _T), number(data.subject))))
+    select = select.from_(table(function.relation, _T))
+    return select.where(is_present(column(event.time or "time", _T)))
 
 
 # When a row happened, and when it could be known.
@@ -200,14 +243,19 @@ def predicate_conditions(event: Predicate, found: Table, catalog: Catalog) -> li
         RecipeError: What is wrong with one of them.
     """
     conditions = [] if event.codes is None else [codes_condition(event.codes, found, catalog)]
-    conditions += [column_condition(rule, found) for rule in event.columns]
+    for rule in event.columns:
+        listed = rule.values_of is not None
+        conditions.append(
+            _listed_condition(rule, found, catalog) if listed else column_condition(rule, found)
+        )
 
     def resolve(parts: tuple[str, ...]) -> Value:
         name = ".".join(parts)
         return Value(column(name, _T), column_kind(found, name), name=name, nullable=True)
 
     for expr in event.where:
-        value = Compiler(resolve, lambda _: None).condition(expr)
+        compiler = Compiler(resolve, lambda _: None, listed=lambda parts: _values_of(parts, catalog))
+        value = compiler.condition(expr)
         conditions += [value.sql, *(need.present for need in value.needs)]
     if event.value is None:
         if event.low is not None or event.high is not None or event.units:
@@ -236,13 +284,8 @@ def units_query(event: Predicate, data: Data) -> exp.Select | None:
     other = negate(any_of(operate(exp.EQ, unit, text(each)) for each in event.units))
     conditions = [*predicate_conditions(event, found, data.catalog), is_present(unit), other]
     count = exp.Count(this=exp.Star())
-    return (
-        exp.select(unit, count)
-        .from_(data.rows(found.name, _T))
-        .where(all_of(conditions))
-        .group_by(unit.copy())
-        .order_by(unit.copy())
-    )
+    select = exp.select(unit, count).from_(data.rows(found.name, _T)).where(all_of(conditions))
+    return _without_absent(select.group_by(unit.copy()).order_by(unit.copy()), data)
 
 
 def codes_condition(codes: Codes, found: Table, catalog: Catalog) -> exp.Expr:
@@ -319,6 +362,24 @@ def column_condition(rule: ColumnRule, found: Table) -> exp.Expr:
         check_pattern(rule.pattern)
         return call("regexp_matches", plain, text(rule.pattern))
     return any_of(operate(exp.EQ, plain, _scalar(each, kind, found, rule.column)) for each in rule.values)
+
+
+def _values_of(parts: tuple[str, ...], catalog: Catalog) -> tuple[exp.Query, Kind]:
+    """Every value that a column has in the release, and its kind."""
+    other = catalog.table(".".join(parts[:-1]))
+    kind, plain = column_kind(other, parts[-1]), column(parts[-1], "v")
+    return exp.select(plain).from_(table(other.name, "v")).where(is_present(plain)), kind
+
+
+def _listed_condition(rule: ColumnRule, found: Table, catalog: Catalog) -> exp.Expr:
+    """Whether a column has a value that occurs elsewhere in the release."""
+    query, kind = _values_of(rule.values_of or (), catalog)
+    mine = column_kind(found, rule.column)
+    if mine is not kind:
+        raise wrong_kind(
+            f"{found.name}.{rule.column} is {mine}, and {'.'.join(rule.values_of or ())} is {kind}"
+        )
+    return exp.In(this=column(rule.column, _T), query=query.subquery())
 
 
 def _scalar(value: Scalar, kind: Kind, found: Table, name: str) -> exp.Expr:

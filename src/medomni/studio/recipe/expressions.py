@@ -39,6 +39,7 @@ from medomni.studio.recipe.values import (
     cast,
     demanded,
     first_outcome,
+    known,
     needs_of,
     negate,
     number,
@@ -52,6 +53,7 @@ from medomni.studio.recipe.values import (
 type Resolve = Callable[[tuple[str, ...]], Value]
 type Macro = Callable[[Call], Value | None]
 type Keep = Callable[[Value], Value]
+type Listed = Callable[[tuple[str, ...]], tuple[exp.Query, Kind]]
 
 _ARITHMETIC: dict[str, type[exp.Binary]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul, "/": exp.Div}
 
@@ -63,12 +65,16 @@ class Compiler:
         resolve: What a name stands for; raises for an unknown one.
         macro: What a call of the label's or the library's functions stands for; None for other calls.
         keep: Gives a longer expression a column of its own, so that what repeats it computes it once.
+        listed: The query and kind of `values_of(table.column)`; None where that may not stand.
     """
 
-    def __init__(self, resolve: Resolve, macro: Macro, keep: Keep | None = None) -> None:
+    def __init__(
+        self, resolve: Resolve, macro: Macro, keep: Keep | None = None, listed: Listed | None = None
+    ) -> None:
         self._resolve = resolve
         self._macro = macro
         self._keep = keep
+        self._listed = listed
 
     def compile(self, expr: Expr) -> Value:
         """The value of an expression.
@@ -147,12 +153,33 @@ class Compiler:
 
     def _member(self, expr: Member) -> Value:
         value = self.compile(expr.operand)
+        if isinstance(expr.items, Call):
+            return self._in_column(value, expr.items, show(expr))
         parts = [compared("==", value, self.compile(item), show(expr)) for item in expr.items.items]
         if not parts:
             raise RecipeError(f"the list of `{show(expr)}` is empty", code="recipe-type")
         return Value(
             any_of(part.sql for part in parts), Kind.BOOL, first_outcome(*parts), needs=needs_of(*parts)
         )
+
+    def _in_column(self, value: Value, values_of: Call, shown: str) -> Value:
+        """Whether a value occurs in a column of the release; false where it is missing."""
+        if self._listed is None:
+            raise RecipeError(
+                f"`{shown}`: values_of(…) stands in a predicate's own conditions",
+                hint="make a predicate with it under `where:` or `other_cols:`",
+                code="recipe-function-place",
+            )
+        name = values_of.args[0] if len(values_of.args) == 1 and not values_of.named else None
+        if not isinstance(name, Name) or len(name.parts) < 2:
+            raise RecipeError(f"`{shown}` must be … in values_of(table.column)", code="recipe-type")
+        query, kind = self._listed(name.parts)
+        if value.items or not (value.kind is kind or (value.kind in NUMBERS and kind in NUMBERS)):
+            raise wrong_kind(f"`{shown}` compares {value.kind} with {kind}")
+        found = exp.In(this=value.sql.copy(), query=query.subquery())
+        unnamed = demanded(value) if value.nullable and not value.name else ()
+        needs = tuple(dict.fromkeys((*needs_of(value), *unnamed)))
+        return Value(known(found), Kind.BOOL, value.outcome, needs=needs)
 
     def _call(self, expr: Call) -> Value:
         own = self._macro(expr)

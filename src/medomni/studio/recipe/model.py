@@ -39,11 +39,16 @@ class Codes:
 
 @dataclass(frozen=True, slots=True)
 class ColumnRule:
-    """Values that a column may have, or a pattern that must be found in it."""
+    """Values that a column may have, or a pattern that must be found in it.
+
+    Attributes:
+        values_of: Table and column: any value that occurs there in the release.
+    """
 
     column: str
     values: tuple[Scalar, ...] = ()
     pattern: str | None = None
+    values_of: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +94,66 @@ class FromLibrary:
     time: str | None = None
 
 
-type Event = Predicate | Combined | FromLibrary
+@dataclass(frozen=True, slots=True)
+class FromSql:
+    """The candidates and answers that a label's own query gives: the escape hatch `sql:`.
+
+    Attributes:
+        text: The query, as it stands in its file.
+        kind: Of the label: `binary`, `ordinal` or `number`.
+    """
+
+    name: str
+    text: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resample:
+    """Samples at even moments: each stands for the stretch of `every` seconds that ends with it.
+
+    Attributes:
+        how: `last`, `first`, `mean`, `median`, `min` or `max` of the samples in the stretch.
+        max_hold: Seconds for which a sample is held where later stretches have none; None: not at all.
+    """
+
+    every: Decimal
+    how: str
+    max_hold: Decimal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Measurements of a predicate as a signal: mapped, cleaned, at even moments.
+
+    Attributes:
+        base: The rows; it has a value.
+        mapped: Texts that stand for numbers, where the value is text; None where it is a number.
+        low: Least value that is kept; `high` alike, both inclusive.
+        max_step: Greatest distance from the sample before that is kept.
+        dedup: Whether one sample of each moment is kept.
+    """
+
+    name: str
+    base: Predicate
+    mapped: tuple[tuple[str, Decimal], ...] | None = None
+    low: Decimal | None = None
+    high: Decimal | None = None
+    max_step: Decimal | None = None
+    resample: Resample | None = None
+    dedup: bool = False
+
+
+type Event = Predicate | Combined | FromLibrary | FromSql | Series
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Prediction times at even steps of `every` seconds, from `start` to at most `end`."""
+
+    start: Ref
+    end: Ref
+    every: Decimal
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +166,7 @@ class Window:
         aggregates: Name to a call such as `min(creatinine.value)`.
         outcome: Whether it may lie after the prediction time.
         same: Id columns that an event must share with the trigger.
+        lookahead: Seconds after the end for which a run that began inside may go on.
     """
 
     name: str
@@ -114,6 +179,7 @@ class Window:
     aggregates: Mapping[str, Call] = field(default_factory=dict)
     outcome: bool = False
     same: tuple[str, ...] = ()
+    lookahead: Decimal = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +224,9 @@ class Label:
 
     Attributes:
         kind: `binary`, `ordinal` or `number`.
-        trigger: The predicate whose events are the candidates.
+        trigger: The predicate whose events are the candidates; `person` for one candidate per patient.
         index: The prediction time; `strict` leaves out what happens at that very moment (`side: before`).
+        grid: Several prediction times for each event of the trigger; `index` is then the trigger.
         where: Rules on facts known then; `where_outcome` on the answer's own.
         places: File and line of each part, by its path, for messages.
     """
@@ -189,3 +256,4 @@ class Label:
     probes: Mapping[str, Any] = field(default_factory=dict)
     expect: Mapping[str, Any] = field(default_factory=dict)
     file: str = ""
+    grid: Grid | None = None

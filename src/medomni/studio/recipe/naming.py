@@ -10,7 +10,7 @@ from dataclasses import replace
 from medomni.studio.errors import RecipeError
 from medomni.studio.recipe.values import Need
 
-_RESERVED = ("trigger", "index", "start", "end", "value", "time", "true", "false", "NULL")
+_RESERVED = ("trigger", "index", "start", "end", "value", "time", "true", "false", "NULL", "person", "sql")
 
 
 def named_needs(needs: tuple[Need, ...], name: str) -> tuple[Need, ...]:

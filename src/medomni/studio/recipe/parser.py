@@ -186,9 +186,9 @@ class _Reader:
         first = self._sum(depth)
         if self._accept("in"):
             items = self._sum(depth)
-            if not isinstance(items, Items):
-                raise self._fail("after `in` stands a list: ['a', 'b']")
-            return Member(first, items)
+            if isinstance(items, Items) or (isinstance(items, Call) and items.name == "values_of"):
+                return Member(first, items)
+            raise self._fail("after `in` stands a list, ['a', 'b'], or values_of(table.column)")
         rest = []
         while (op := self._accept(*COMPARISONS)) is not None:
             rest.append((op, self._sum(depth)))
@@ -307,6 +307,18 @@ class _Reader:
             found = Binary(op, found, part)
         return found
 
+    def _edge(self, parts: tuple[str, ...]) -> tuple[str, ...]:
+        """The rest of `first(creatinine.time)`."""
+        if parts not in (("first",), ("last",)):
+            raise self._fail(
+                f"{'.'.join(parts)}(…) is not a moment", "write first(predicate.time) or last(…)"
+            )
+        name = self._parts()
+        if len(name) != 2 or name[1] != "time":
+            raise self._fail(f"{parts[0]}(…) takes a predicate's time: {parts[0]}(creatinine.time)")
+        self._need(")")
+        return (*parts, *name)
+
     def ref(self) -> Ref:
         """An anchor, a distance, an arrow."""
         parts = self._parts()
@@ -316,10 +328,8 @@ class _Reader:
             parts = ("null",)
         if parts[-1] == "time" and parts[0] in ("trigger", "index"):
             parts = parts[:1]
-        if self._is("("):
-            raise self._fail(
-                "moments of series are not supported for tables", "use trigger, index or a window"
-            )
+        if self._accept("("):
+            parts = self._edge(parts)
         seconds = Decimal(0)
         while (sign := self._accept("+", "-")) is not None:
             length = self.take("duration", "a length of time such as 24h").number

@@ -20,13 +20,15 @@ from medomni.studio.errors import RecipeError
 from medomni.studio.recipe.aggregates import Aggregate, aggregate
 from medomni.studio.recipe.catalog import Catalog, Kind, column_kind, final_at, is_date, unknown
 from medomni.studio.recipe.expressions import Compiler, unknown_function
+from medomni.studio.recipe.index import check_grid, prediction
 from medomni.studio.recipe.library import value_function
 from medomni.studio.recipe.library.shape import ValueFunction
-from medomni.studio.recipe.model import Combined, Label, Window
+from medomni.studio.recipe.model import Combined, FromSql, Label, Window
 from medomni.studio.recipe.naming import named_needs
 from medomni.studio.recipe.parser import parse_expression
-from medomni.studio.recipe.sources import ANY_EVENT, Source, names_in, source_of
-from medomni.studio.recipe.syntax import Call, Expr, Name, Ref, show
+from medomni.studio.recipe.reach import after_the_last, latest
+from medomni.studio.recipe.sources import ANY_EVENT, PERSON, Source, names_in, person, source_of
+from medomni.studio.recipe.syntax import Call, Expr, Name, show
 from medomni.studio.recipe.values import Need, Value, column, demanded, is_present
 
 _DEEPEST_MACRO = 20
@@ -74,10 +76,13 @@ class Scope:
         self._macros: list[str] = []
         self.compiler = Compiler(self.resolve, self._macro, self._keep)
         self.trigger = self.source(label.trigger)
-        self.offset = self._index_offset(label.index)
-        reason = self.late_predicate(label.trigger, at=self._index_column())
-        if reason:
-            raise RecipeError(f"the trigger is an outcome: {reason}", code="recipe-outcome-trigger")
+        self.prediction = prediction(label, self.trigger, catalog)
+        self._set_prediction()
+
+    @property
+    def offset(self) -> Decimal | None:
+        """Seconds from the trigger to the prediction time; None where only the data tell."""
+        return self.prediction.offset
 
     def source(self, name: str) -> Source:
         """The shape of a predicate of the label.
@@ -88,6 +93,8 @@ class Scope:
         if name not in self.sources:
             if name == ANY_EVENT:
                 self.sources[name] = Source(name)
+            elif name == PERSON and name == self.label.trigger:
+                self.sources[name] = person(self.catalog)
             elif name not in self.label.events:
                 raise unknown("predicate", name, self.label.events)
             else:
@@ -95,30 +102,31 @@ class Scope:
         self.used.events.setdefault(name, set())
         return self.sources[name]
 
-    def _index_offset(self, index: Ref) -> Decimal | None:
-        """Seconds from the trigger to the prediction time; None where it is at a column of the trigger."""
-        if index.arrow or index.anchor[0] in ("null", "index", "start", "end"):
+    def _set_prediction(self) -> None:
+        """What the prediction time and its trigger need.
+
+        Raises:
+            RecipeError: The future would choose it, or one of its names does not exist.
+        """
+        label, found = self.label, self.prediction
+        if self.trigger.series is not None:
             raise RecipeError(
-                "the prediction time must be the trigger or a column of it, and a distance",
-                code="recipe-index-unsupported",
+                f"the trigger {label.trigger!r} is a series",
+                hint="let a predicate be the trigger, and predict on a grid: index.grid",
+                code="recipe-series",
             )
-        if index.seconds < 0:
-            raise RecipeError(
-                "a prediction time before its trigger would be chosen by the future",
-                hint="let the trigger be something that was known at the prediction time",
-                code="recipe-outcome-index",
-            )
-        if index.anchor == ("trigger",):
-            return index.seconds
-        if index.anchor[0] != "trigger":
-            raise RecipeError(
-                f"the prediction time cannot stand at {'.'.join(index.anchor)}",
-                code="recipe-index-unsupported",
-            )
-        if self.trigger.kind(index.anchor[1]) is not Kind.TIME:
-            raise RecipeError(f"{'.'.join(index.anchor)} is no time", code="recipe-type")
-        self.used.trigger[index.anchor[1]] = Kind.TIME
-        return None
+        if found.edge is not None:
+            self.source(found.edge[1])
+            late = self.late_predicate(found.edge[1])
+            if late:
+                raise RecipeError(f"the prediction time is an outcome: {late}", code="recipe-outcome-index")
+        elif found.column is not None and label.trigger != PERSON:
+            self.used.trigger[found.column] = Kind.TIME
+        if label.grid is not None:
+            check_grid(label.grid, self.resolve)
+        reason = self.late_predicate(label.trigger, at=found.column)
+        if reason:
+            raise RecipeError(f"the trigger is an outcome: {reason}", code="recipe-outcome-trigger")
 
     # Names.
 
@@ -158,30 +166,31 @@ class Scope:
         return ["index", "trigger", *owners, *self.label.definitions, *aggregates]
 
     def _trigger(self, name: str) -> Value:
+        if self.label.trigger == PERSON and name not in ("time", "start"):
+            # A person is no measurement: what is known of one does not depend on the moment.
+            return self._owned("patient", name)
         kind = self.trigger.kind(name)
         self.used.trigger[name] = kind
         shown = f"trigger.{name}"
         value = Value(column(shown), kind, nullable=True, name=shown)
         if name in ("time", "start"):
             return replace(value, nullable=False, known_by_index=True)
-        if self.trigger.late(name, at=self._index_column()):
+        if self.trigger.late(name, at=self.prediction.column):
             reason = f"{shown} is only final later"
             return replace(value, outcome=reason, ends_later=self.trigger.is_end(name))
-        if name == self._index_column():
+        if name == self.prediction.column:
             return replace(value, known_by_index=True)
+        if isinstance(self.label.events.get(self.label.trigger), FromSql):
+            return replace(value, outcome=f"{shown} is the answer")
         table = self.trigger.table
         ids = {*self.trigger.keys, *((table.patient, table.admission, table.stay) if table else ())}
-        if self.label.strict and self.offset == 0 and name not in ids:
+        if self.label.strict and self.prediction.measured and name not in ids:
             return replace(
                 value,
                 outcome=f"{shown} is measured at the prediction time itself",
                 nullable=not (name == "value" and self.trigger.always),
             )
         return replace(value, nullable=not (name == "value" and self.trigger.always))
-
-    def _index_column(self) -> str | None:
-        anchor = self.label.index.anchor
-        return anchor[1] if len(anchor) == 2 else None
 
     def _owned(self, owner: str, name: str) -> Value:
         shown = f"{owner}.{name}"
@@ -201,9 +210,13 @@ class Scope:
         kind = column_kind(table, name)
         self.used.owners.setdefault(owner, {})[name] = kind
         value = Value(column(shown), kind, nullable=True, name=shown)
+        if self.label.trigger == PERSON and owner == "patient" and name == self.prediction.column:
+            return replace(value, known_by_index=True)
         final = final_at(table, name)
         if final is None:
             return value
+        if self.prediction.closing:
+            raise after_the_last(shown)
         exact = final == name and not is_date(table, name)
         return replace(value, outcome=f"{shown} is only final later", ends_later=exact)
 
@@ -222,6 +235,8 @@ class Scope:
         if not outcome and late:
             outcome = f"{found.predicate}.{late} is only final later"
         outcome = outcome or self.late_predicate(found.predicate)
+        if outcome and self.prediction.closing and not window.outcome:
+            raise after_the_last(name)
         return Value(
             column(name),
             found.kind,
@@ -359,7 +374,7 @@ class Scope:
         """Why what is in a window may tell the future; empty if it lies before the prediction time."""
         if window.outcome:
             return f"the window {window.name!r} is an outcome"
-        last = self.latest(window, window.end)
+        last = self.last(window)
         if last is None:
             return f"the window {window.name!r} has no end before the prediction time"
         if last > 0:
@@ -368,30 +383,7 @@ class Scope:
             return f"the window {window.name!r} holds the prediction time itself"
         return ""
 
-    def latest(self, window: Window, ref: Ref, depth: int = 0) -> Decimal | None:
-        """The latest that a moment can be, in seconds from the prediction time; None if nobody knows."""
-        if depth > len(self.label.windows) * 2 + 2:
-            raise RecipeError(f"the bounds of {window.name!r} are a circle", code="recipe-circle")
-        if ref.arrow == "->":
-            return None
-        base = self._anchor(window, ref, depth)
-        return None if base is None else base + ref.seconds
-
-    def _anchor(self, window: Window, ref: Ref, depth: int) -> Decimal | None:
-        anchor = ref.anchor
-        if anchor == ("index",):
-            return Decimal(0)
-        if anchor == ("trigger",):
-            return Decimal(0) if self.offset is None else -self.offset
-        if anchor == ("null",):
-            return None
-        if anchor in (("start",), ("end",)):
-            other = window.start if anchor == ("start",) else window.end
-            return self.latest(window, other, depth + 1)
-        if anchor[0] in self.label.windows and anchor[1] in ("start", "end"):
-            owner = self.label.windows[anchor[0]]
-            return self.latest(owner, owner.start if anchor[1] == "start" else owner.end, depth + 1)
-        value = self.resolve(anchor)
-        if value.kind is not Kind.TIME:
-            raise RecipeError(f"{'.'.join(anchor)} is {value.kind}, and no moment", code="recipe-type")
-        return Decimal(0) if value.known_by_index else None
+    def last(self, window: Window) -> Decimal | None:
+        """The latest that a window reads, in seconds from the prediction time; None if nobody knows."""
+        end = latest(window, window.end, self)
+        return None if end is None else end + window.lookahead

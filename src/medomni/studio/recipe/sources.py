@@ -6,17 +6,27 @@ Leaves to others: the rows (`events`), and what the columns may tell (`binding`)
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from medomni.studio.data.definitions import Table
 from medomni.studio.errors import RecipeError
-from medomni.studio.recipe.catalog import Catalog, Kind, column_kind, final_at, is_date, unknown
+from medomni.studio.recipe.catalog import (
+    NUMBERS,
+    Catalog,
+    Kind,
+    column_kind,
+    final_at,
+    is_date,
+    unknown,
+)
 from medomni.studio.recipe.library import events_function
 from medomni.studio.recipe.library.shape import EventsFunction
-from medomni.studio.recipe.model import Combined, Event, FromLibrary, Predicate
+from medomni.studio.recipe.model import Combined, Event, FromLibrary, FromSql, Predicate, Series
 from medomni.studio.recipe.syntax import Call, Expr, Name, children
 
 ANY_EVENT = "_ANY_EVENT"
+# The trigger with one candidate per patient.
+PERSON = "person"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +43,7 @@ class Source:
         end_column: Column of the end, for intervals.
         keys: Columns that name an event, in this order.
         filtered: Columns that decide which rows are events.
+        series: The series, where they are samples of one.
     """
 
     name: str
@@ -46,6 +57,7 @@ class Source:
     time_column: str | None = None
     keys: tuple[str, ...] = ()
     filtered: frozenset[str] = frozenset()
+    series: Series | None = None
 
     @property
     def lasting(self) -> bool:
@@ -111,6 +123,10 @@ def source_of(event: Event, catalog: Catalog) -> Source:
     """
     if isinstance(event, Combined):
         return Source(event.name)
+    if isinstance(event, FromSql):
+        return Source(event.name, value=Kind.FLOAT if event.kind == "number" else Kind.INTEGER)
+    if isinstance(event, Series):
+        return _series_source(event, source_of(event.base, catalog))
     if isinstance(event, FromLibrary):
         function = events_function(event.function, event.version)
         time = event.time or "time"
@@ -146,6 +162,39 @@ def source_of(event: Event, catalog: Catalog) -> Source:
     )
 
 
+def _series_source(event: Series, base: Source) -> Source:
+    """The shape of samples: those at even moments have no row, and so no columns and key, of their own."""
+    if base.value not in NUMBERS and event.mapped is None:
+        raise RecipeError(
+            f"the samples of {event.name!r} are {base.value}, and must be numbers",
+            hint="`map: {…}` says which number a text stands for",
+            code="recipe-type",
+        )
+    if event.mapped is not None and base.value is not Kind.TEXT:
+        raise RecipeError(
+            f"`map:` is for texts, and the samples of {event.name!r} are {base.value}", code="recipe-type"
+        )
+    value = Kind.DECIMAL if event.mapped is not None else base.value
+    # A row without a value, or with one that is cleaned away, is no sample.
+    filtered = base.filtered | {str(base.value_column)}
+    plain = replace(base, name=event.name, value=value, always=True, series=event, filtered=filtered)
+    if event.resample is None:
+        return plain
+    kind = {"mean": Kind.FLOAT, "median": Kind.DECIMAL if value is Kind.INTEGER else value}
+    return replace(plain, value=kind.get(event.resample.how, value), columns={}, keys=())
+
+
+def person(catalog: Catalog) -> Source:
+    """The shape of the trigger `person`: the patients, each once."""
+    patients = catalog.patients
+    return Source(
+        PERSON,
+        table=patients,
+        columns={column: column_kind(patients, column) for column in patients.columns},
+        keys=patients.key,
+    )
+
+
 def _filtered(event: Predicate, table: Table) -> frozenset[str]:
     """The columns that a predicate's conditions read.
 
@@ -170,6 +219,8 @@ def names_in(expr: Expr) -> Iterator[tuple[str, ...]]:
     if isinstance(expr, Name):
         if expr.parts not in (("true",), ("false",)):
             yield expr.parts
+        return
+    if isinstance(expr, Call) and expr.name == "values_of":
         return
     skip = len(children(expr)) - 1 if isinstance(expr, Call) and expr.name == "band" else -1
     for index, child in enumerate(children(expr)):

@@ -86,10 +86,10 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """`x in ['a', 'b']`."""
+    """`x in ['a', 'b']`, or `x in values_of(table.column)`."""
 
     operand: Expr
-    items: Items
+    items: Items | Call
 
 
 type Expr = Number | Duration | Text | Name | Items | Call | Unary | Binary | Compare | Member
@@ -100,13 +100,19 @@ class Ref:
     """A moment: an anchor, a distance in seconds, and the next (`->`) or last (`<-`) event from there.
 
     `anchor` is `("null",)`, `("trigger",)`, `("index",)`, `("start",)` or `("end",)` for the window's own
-    other bound, or `(owner, name)`: a window's bound or a column.
+    other bound, `(owner, name)`: a window's bound or a column, or `("first", predicate, "time")` and
+    `("last", …)`: a patient's first or last event.
     """
 
     anchor: tuple[str, ...]
     seconds: Decimal = Decimal(0)
     arrow: str | None = None
     predicate: str | None = None
+
+    @property
+    def edge(self) -> str | None:
+        """The predicate whose first or last event it stands at; None for other moments."""
+        return self.anchor[1] if len(self.anchor) == 3 else None
 
 
 def show(expr: Expr) -> str:
@@ -117,6 +123,8 @@ def show(expr: Expr) -> str:
 def show_ref(ref: Ref) -> str:
     """The text of a reference."""
     text = "NULL" if ref.anchor == ("null",) else ".".join(ref.anchor)
+    if ref.edge is not None:
+        text = f"{ref.anchor[0]}({ref.edge}.time)"
     if ref.seconds:
         text += f" {'+' if ref.seconds > 0 else '-'} {abs(ref.seconds):f}s"
     return f"{text} {ref.arrow} {ref.predicate}" if ref.arrow else text

@@ -1,6 +1,7 @@
 """Windows as queries over the candidates: their bounds, and what is counted and computed inside.
 
-One query per window and predicate. Where the last event before the end decides everything, an ASOF join
+One query per window and predicate. Where the window is open to the past and only asks whether there is an
+event, each patient's first one tells. Where the last event before the end decides everything, an ASOF join
 finds it without looking at the others; ties in time are settled before, by availability and key.
 
 Leaves to others: the candidates (`plan`), the events (`events`).
@@ -17,8 +18,21 @@ from medomni.studio.recipe.aggregates import EVENT, Aggregate, aggregate_sql, ev
 from medomni.studio.recipe.binding import Bound, count_column
 from medomni.studio.recipe.events import relation, table
 from medomni.studio.recipe.model import Window
+from medomni.studio.recipe.series import even_moments, islands_query
 from medomni.studio.recipe.syntax import Ref
-from medomni.studio.recipe.values import all_of, any_of, call, case, column, is_missing, operate, shifted
+from medomni.studio.recipe.values import (
+    all_of,
+    any_of,
+    call,
+    case,
+    cast,
+    column,
+    is_missing,
+    number,
+    operate,
+    seconds_between,
+    shifted,
+)
 
 CANDIDATES = "candidates"
 _C = "c"
@@ -48,6 +62,21 @@ class Reading:
         ends = self.window.end.anchor != ("null",)
         return self.part == "has" and ends and simple and all(each.nearest for _, each in self.aggregates)
 
+    @property
+    def first(self) -> bool:
+        """Whether the patient's first event of all tells if there is one."""
+        return self.nearest and not self.aggregates and self.window.start.anchor == ("null",)
+
+    @property
+    def runs(self) -> bool:
+        """Whether it counts the runs of a series that begin in the window."""
+        return self.part.startswith("runs ")
+
+    @property
+    def ordered(self) -> bool:
+        """Whether it takes the first or last of several events, so that ties must be settled."""
+        return any(each.function in ("first", "last") for _, each in self.aggregates)
+
 
 def readings(bound: Bound) -> Iterator[Reading]:
     """Every reading of a label, in the order of its windows."""
@@ -55,7 +84,11 @@ def readings(bound: Bound) -> Iterator[Reading]:
     for window in bound.label.windows.values():
         wanted: dict[str, list[tuple[str, Aggregate]]] = {name: [] for name in window.has}
         for name in window.aggregates:
-            wanted.setdefault(used[name][1].predicate, []).append((name, used[name][1]))
+            found = used[name][1]
+            if found.function != "runs":
+                wanted.setdefault(found.predicate, []).append((name, found))
+                continue
+            yield Reading(window, found.predicate, f"runs {name}", False, ((name, found),))
         for predicate, aggregates in wanted.items():
             yield Reading(window, predicate, "has", predicate in window.has, tuple(aggregates))
         for predicate in window.during:
@@ -69,7 +102,12 @@ def with_bounds(candidates: exp.Query, bound: Bound) -> exp.Query:
         select = exp.select(exp.Column(this=exp.Star(), table=exp.to_identifier(_C, quoted=True)))
         select = select.from_(stage.subquery(_C))
         owner = bound.label.windows[name]
-        moment = shifted(_anchor(ref, owner), ref.seconds) if ref.anchor != ("null",) else _unbounded()
+        plain = ref.anchor != ("null",) and ref.edge is None
+        moment = shifted(_anchor(ref, owner), ref.seconds) if plain else _unbounded()
+        if ref.edge is not None:
+            on = operate(exp.EQ, column("subject_id", _C), column("subject_id", "f"))
+            select = select.join(edges(ref).subquery("f"), on=on, join_type="left", copy=False)
+            moment = shifted(column("time", "f"), ref.seconds)
         if ref.arrow is not None:
             joined = exp.select(column("subject_id"), column("time")).from_(
                 table(relation(str(ref.predicate)))
@@ -85,6 +123,14 @@ def with_bounds(candidates: exp.Query, bound: Bound) -> exp.Query:
             moment = column("time", "n")
         stage = select.select(exp.alias_(moment, f"{name}.{side}", quoted=True), copy=False)
     return stage
+
+
+def edges(ref: Ref) -> exp.Select:
+    """Each patient's first or last event."""
+    function = "min" if ref.anchor[0] == "first" else "max"
+    time = exp.alias_(call(function, column("time")), "time", quoted=True)
+    source = table(relation(str(ref.edge)))
+    return exp.select(column("subject_id"), time).from_(source).group_by(column("subject_id"))
 
 
 def _unbounded() -> exp.Expr:
@@ -132,6 +178,10 @@ def _anchor(ref: Ref, window: Window) -> exp.Expr:
 def reading_query(reading: Reading, bound: Bound) -> exp.Query:
     """The query of one reading: `cand_id`, a count, the aggregates; no row for a candidate without events."""
     keys = bound.scope.sources[reading.predicate].keys
+    if reading.first:
+        return _first_query(reading)
+    if reading.runs:
+        return _runs_query(reading, keys)
     if reading.nearest:
         return _nearest_query(reading, keys)
     outputs: list[exp.Expr] = [
@@ -174,16 +224,38 @@ def _inside(reading: Reading) -> list[exp.Expr]:
     return conditions
 
 
-def _nearest_query(reading: Reading, keys: tuple[str, ...]) -> exp.Query:
-    window = reading.window
-    ids = [event_column(name) for name in window.same]
+def _first_query(reading: Reading) -> exp.Query:
+    """The moment of each patient's first event (of each admission, or stay)."""
+    groups = _groups(reading)
+    first = exp.alias_(call("min", column("time", EVENT)), "first", quoted=True)
+    source = table(relation(reading.predicate), EVENT)
+    return exp.select(*groups, first).from_(source).group_by(*(each.copy() for each in groups))
+
+
+def _groups(reading: Reading) -> list[exp.Expr]:
+    ids = [event_column(name) for name in reading.window.same]
+    return [column(name, EVENT) for name in ("subject_id", *ids)]
+
+
+def _one_a_moment(reading: Reading, keys: tuple[str, ...]) -> exp.Select:
+    """The events, at each moment only the one that counts as the last."""
+    groups, time = _groups(reading), column("time", EVENT)
+    source = table(relation(reading.predicate), EVENT)
+    if not reading.aggregates:
+        return exp.select(*groups, time).distinct().from_(source)
     rank = exp.Window(
         this=call("row_number"),
-        partition_by=[column(name, EVENT) for name in ("subject_id", *ids, "time")],
-        order=exp.Order(expressions=order_by(keys, falling=True)),
+        partition_by=[*groups, time],
+        order=exp.Order(expressions=order_by(keys, falling=True)[1:]),
     )
-    last = exp.select(exp.Star()).from_(table(relation(reading.predicate), EVENT))
+    last = exp.select(exp.Star()).from_(source)
     last.set("qualify", exp.Qualify(this=operate(exp.EQ, rank, exp.Literal.number("1"))))
+    return last
+
+
+def _nearest_query(reading: Reading, keys: tuple[str, ...]) -> exp.Query:
+    window = reading.window
+    last = _one_a_moment(reading, keys)
     node = exp.GTE if window.end_inclusive else exp.GT
     before = operate(node, column(f"{window.name}.end", _C), column("time", EVENT))
     outputs = [column("cand_id", _C), exp.alias_(exp.Literal.number("1"), "n", quoted=True)]
@@ -195,12 +267,66 @@ def _nearest_query(reading: Reading, keys: tuple[str, ...]) -> exp.Query:
     return select.where(all_of(low)) if low else select
 
 
+def _runs_query(reading: Reading, keys: tuple[str, ...]) -> exp.Query:
+    """How many runs begin in the window and last long enough, as far as it (and its lookahead) sees."""
+    window, (name, found) = reading.window, reading.aggregates[0]
+    begin, time = column("begin", EVENT), column("time", EVENT)
+    conditions = [operate(exp.EQ, column("subject_id", _C), column("subject_id", EVENT))]
+    if window.start.anchor != ("null",):
+        node = exp.GTE if window.start_inclusive else exp.GT
+        conditions.append(operate(node, begin, column(f"{window.name}.start", _C)))
+    if window.end.anchor != ("null",):
+        limit = column(f"{window.name}.end", _C)
+        last = exp.LTE if window.end_inclusive else exp.LT
+        conditions.append(operate(last, begin, limit))
+        conditions.append(operate(last, time, shifted(limit, window.lookahead)))
+    source = table(CANDIDATES, _C)
+    islands = islands_query(found, keys).subquery(EVENT)
+    source.append("joins", exp.Join(this=islands, on=all_of(conditions)))
+    lasts = operate(exp.Add, seconds_between(call("max", time), begin), number(found.every))
+    groups = [column("cand_id", _C), column("run", EVENT), begin]
+    each = exp.select(column("cand_id", _C)).from_(source).group_by(*groups)
+    each = each.having(operate(exp.GTE, lasts, number(found.min_duration)))
+    count = exp.alias_(exp.Count(this=exp.Star()), name, quoted=True)
+    return (
+        exp.select(column("cand_id", "l"), count).from_(each.subquery("l")).group_by(column("cand_id", "l"))
+    )
+
+
+def on_reading(reading: Reading) -> exp.Expr:
+    """What joins the candidates to the rows of a reading."""
+    if not reading.first:
+        return operate(exp.EQ, column("cand_id", _C), column("cand_id", reading.name))
+    pairs = [("subject_id", "subject_id")]
+    pairs += [(f"trigger.{name}", event_column(name)) for name in reading.window.same]
+    return all_of(operate(exp.EQ, column(mine, _C), column(its, reading.name)) for mine, its in pairs)
+
+
 def count_value(reading: Reading) -> exp.Expr:
-    """How many events a candidate has, 0 where the reading has no row for it."""
+    """How many events a candidate has (at most 1 where that is enough); 0 where the reading has no row."""
+    if reading.first:
+        node = exp.LTE if reading.window.end_inclusive else exp.LT
+        there = operate(node, column("first", reading.name), column(f"{reading.window.name}.end", _C))
+        return case([(there, exp.Literal.number("1"))], exp.Literal.number("0"))
     return exp.Coalesce(this=column("n", reading.name), expressions=[exp.Literal.number("0")])
 
 
 def aggregate_value(reading: Reading, name: str, found: Aggregate) -> exp.Expr:
     """The aggregate of a candidate; counts are 0 where there is nothing."""
     plain = column(name, reading.name)
+    if found.function == "valid_fraction":
+        return _fraction(reading.window, plain, found)
     return plain if found.nullable else case([(is_missing(plain), exp.Literal.number("0"))], plain)
+
+
+def _fraction(window: Window, count: exp.Expr, found: Aggregate) -> exp.Expr:
+    """Samples for each even moment of the window; missing where it has no such moment."""
+    whole = even_moments(
+        column(f"{window.name}.start", _C),
+        column(f"{window.name}.end", _C),
+        found.every,
+        start_inclusive=window.start_inclusive,
+        end_inclusive=window.end_inclusive,
+    )
+    there = exp.Coalesce(this=count.copy(), expressions=[exp.Literal.number("0")])
+    return operate(exp.Div, cast(there, "DOUBLE"), call("nullif", whole, exp.Literal.number("0")))

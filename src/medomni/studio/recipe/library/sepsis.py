@@ -15,20 +15,18 @@ from medomni.studio.recipe.catalog import Kind
 from medomni.studio.recipe.library import sofa, suspicion
 from medomni.studio.recipe.library.shape import ValueFunction
 
-_SQL = f"""
-WITH scores AS ({sofa.SQL}),
-suspicions AS ({suspicion.SQL}),
-pairs AS (
+_SQL = """
+WITH pairs AS (
     SELECT c.cand_id, s.time AS suspected, min(h.time) AS failed
     FROM candidates AS c
-    JOIN suspicions AS s ON s.hadm_id = c.hadm_id
-    JOIN scores AS h ON h.stay_id = c.stay_id
+    JOIN "suspicion_of_infection@1" AS s ON s.hadm_id = c.hadm_id
+    JOIN "sofa24@1" AS h ON h.stay_id = c.stay_id
         AND h.time >= s.time - INTERVAL 48 HOUR AND h.time <= s.time + INTERVAL 24 HOUR
     WHERE h.value >= 2
     GROUP BY c.cand_id, s.time
 )
 SELECT cand_id, min(greatest(suspected, failed)) AS value FROM pairs GROUP BY cand_id
-"""  # noqa: S608 - constant parts of the library
+"""
 
 SEPSIS3_ONSET = ValueFunction(
     name="sepsis3_onset",
@@ -39,4 +37,5 @@ SEPSIS3_ONSET = ValueFunction(
     tables=(*sofa.SOFA24.tables, *suspicion.SUSPICION_OF_INFECTION.tables),
     ids=("hadm_id", "stay_id"),
     nullable=True,
+    uses=(sofa.SOFA24, suspicion.SUSPICION_OF_INFECTION),
 )

@@ -15,7 +15,7 @@ import sqlglot
 from sqlglot import exp
 
 from medomni.studio.recipe.catalog import Catalog, Kind
-from medomni.studio.recipe.values import Value, cast, first_outcome
+from medomni.studio.recipe.values import Value, cast, column, first_outcome, number, operate
 
 # The relation of a value function's candidates, one row each: `cand_id`, `subject_id`, `t0`, the ids that the
 # function asks for, and its arguments as `a1`, `a2`, …
@@ -33,6 +33,7 @@ class ValueFunction:
         tables: Tables that it reads.
         sql: A query over `candidates` and the tables that gives `cand_id` and `value`.
         until: Number of the argument after which it reads nothing; None if it reads the future.
+        uses: Event functions whose events it reads, from relations of their names.
     """
 
     name: str
@@ -44,6 +45,7 @@ class ValueFunction:
     ids: tuple[str, ...] = ()
     until: int | None = None
     nullable: bool = False
+    uses: tuple[EventsFunction, ...] = ()
 
     def outcome(self, args: Sequence[Value], *, strict: bool) -> str:
         """Why its result may tell the future; empty if it cannot."""
@@ -76,17 +78,40 @@ class EventsFunction:
     known: tuple[str, ...] = ("time",)
     final: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    @property
+    def relation(self) -> str:
+        """The relation that holds its events, computed once for all who read them."""
+        return f"{self.name}@{self.version}"
 
-def query(sql: str, catalog: Catalog, present: Collection[str]) -> exp.Query:
-    """The tree of a library query, with empty tables for those that the release lacks."""
+
+def query(sql: str, catalog: Catalog, present: Collection[str], *, subject: int | None = None) -> exp.Query:
+    """The tree of a library query.
+
+    Args:
+        sql: Its text.
+        catalog: The declared tables.
+        present: Those that the release has; empty ones stand for the others.
+        subject: One patient only.
+    """
     tree = sqlglot.parse_one(sql, dialect="duckdb")
     if not isinstance(tree, exp.Query):  # pragma: no cover - the library's own text
         raise TypeError(sql[:40])
     for table in list(tree.find_all(exp.Table)):
         name = table.name
-        if name in catalog.tables and name not in present:
+        if name not in catalog.tables:
+            continue
+        if name not in present:
             table.replace(empty_table(name, catalog).subquery(table.alias_or_name or None))
+        elif subject is not None:
+            table.replace(_of_patient(name, catalog, subject).subquery(table.alias_or_name or None))
     return tree
+
+
+def _of_patient(name: str, catalog: Catalog, subject: int) -> exp.Select:
+    """A patient's rows of a table, from where they lie together."""
+    rows = exp.select(exp.Star()).from_(exp.Table(this=exp.to_identifier(f"{name}@by_patient", quoted=True)))
+    patient = catalog.tables[name].patient
+    return rows if patient is None else rows.where(operate(exp.EQ, column(patient), number(subject)))
 
 
 def empty_table(name: str, catalog: Catalog) -> exp.Select:
