@@ -47,6 +47,13 @@ COMPUTED: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "recipe-name": ("error", "the name in a recipe file is not the file's own"),
         "arm-name": ("error", "the name in an arm file is not the file's own"),
     },
+    "medomni.studio.probes.forbidden": {
+        "leak-canary": ("BuildError", "planted words are in what an agent sees"),
+        "leak-date": ("BuildError", "a date of the release is in what an agent sees"),
+        "leak-id": ("BuildError", "an id of the patient is in what an agent sees"),
+        "leak-name": ("BuildError", "the name of an atom is in what an agent sees"),
+        "leak-words": ("BuildError", "words that restate the answer are in what an agent sees"),
+    },
     "medomni.studio.recipe.catalog": {
         f"recipe-{what}-unknown": ("RecipeError", f"there is no {what} {{…}}")
         for what in ("aggregate", "column", "name", "predicate", "table")

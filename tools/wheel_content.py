@@ -12,6 +12,8 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 CONTENT = ("medomni.toml", "studio", "bench")
+# What `medomni bench setup-harbor` installs.
+HARBOR_LOCK = "requirements-harbor.lock"
 
 
 class WheelContent(BuildHookInterface[Any]):
@@ -30,3 +32,4 @@ class WheelContent(BuildHookInterface[Any]):
                     f"{name} is missing: the wheel would have no content to make workspaces from"
                 )
             build_data["force_include"][str(source)] = f"medomni/_content/{name}"
+        build_data["force_include"][str(Path(self.root) / HARBOR_LOCK)] = f"medomni_harbor/{HARBOR_LOCK}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import typer
 
-from medomni.studio.cli import cohort, data, dummy, label, listing
+from medomni.studio.cli import build, cohort, data, dummy, export, label, listing, new, preview, release, task
 from medomni.terminal import CONTEXT
 
 app = typer.Typer(
@@ -30,3 +30,9 @@ dummy.add_commands(app)
 app.add_typer(label.app)
 app.add_typer(cohort.app)
 listing.add_commands(app)
+task.add_commands(app)
+build.add_commands(app)
+preview.add_commands(app)
+new.add_commands(app)
+export.add_commands(app)
+release.add_commands(app)

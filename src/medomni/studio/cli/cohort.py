@@ -42,7 +42,7 @@ def flow(
     from medomni.core.files import write_atomic
     from medomni.core.names import Pair
     from medomni.core.workspace import find_workspace
-    from medomni.studio.flow import flow_svg, flow_table
+    from medomni.studio.flow import flow_svg, flow_table, strata_counts
     from medomni.studio.opening import open_selection
 
     found = open_selection(find_workspace(named=workspace), Pair.parse(pair), threads=threads)
@@ -57,7 +57,7 @@ def flow(
         return
     typer.echo(f"{found.pair} v{found.version} on {found.release}")
     typer.echo(flow_table(found))
-    strata = strata_of(found.atoms)
+    strata = strata_counts(found.atoms)
     if set(strata) != {""}:
         typer.echo("strata: " + ", ".join(f"{name}: {count}" for name, count in strata.items()))
 
@@ -65,21 +65,14 @@ def flow(
 def _document(found: Any) -> dict[str, Any]:
     from dataclasses import asdict
 
+    from medomni.studio.flow import strata_counts
+
     return {
         "pair": str(found.pair),
         "version": found.version,
         "release": found.release,
         "n": len(found.atoms),
         "steps": [asdict(step) for step in found.steps],
-        "strata": strata_of(found.atoms),
+        "strata": strata_counts(found.atoms),
         "warnings": list(found.warnings),
     }
-
-
-def strata_of(atoms: tuple[object, ...]) -> dict[str, int]:
-    """Number of patients by stratum, in the strata's order."""
-    from collections import Counter
-
-    counts = Counter(str(getattr(atom, "stratum", "")) for atom in atoms)
-    # The tenth quantile comes after the second.
-    return dict(sorted(counts.items(), key=lambda each: (len(each[0]), each[0])))

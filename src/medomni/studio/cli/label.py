@@ -115,14 +115,24 @@ def _print(candidate: dict[str, Any]) -> None:
     failed = [name for name, truth in candidate["rules"].items() if not truth]
     state = "eligible" if candidate["eligible"] else f"not eligible: {', '.join(failed)}"
     typer.echo(
-        f"{candidate['prediction_time']} (key {candidate['key']}): value {candidate['value']}, {state}"
+        f"{candidate['prediction_time']} (key {candidate['key']}): value {_told(candidate['value'])}, {state}"
     )
     for window, events in candidate["windows"].items():
         typer.echo(f"  {window}:")
         for event in events:
             end = f" to {event['end']}" if "end" in event else ""
-            value = "" if event["value"] is None else f"  {event['value']}"
+            value = "" if event["value"] is None else f"  {_told(event['value'])}"
             typer.echo(f"    {event['time']}{end}{value}")
+
+
+def _told(value: Any) -> str:
+    """A value for people: a decimal without the zeros of its column's scale."""
+    from decimal import Decimal
+
+    if not isinstance(value, Decimal):
+        return str(value)
+    text = f"{value:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _plain(value: Any) -> Any:

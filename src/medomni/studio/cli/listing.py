@@ -46,7 +46,9 @@ def _line(each: dict[str, Any]) -> str:
         targets = ", ".join(f"{target['label']} ({target['metric']})" for target in each["targets"])
         ladder = ", ladder" if each["ladder"] else ""
         return f"{each['template_id']}: {targets}; cohorts {', '.join(each['cohorts']) or 'none'}{ladder}"
-    return ", ".join(str(value) for value in each.values())
+    if "task_set_hash" in each:
+        return f"{each['set']}: {len(each['tasks'])} pairs under {', '.join(each['arms'])}"
+    return ", ".join(" ".join(value) if isinstance(value, list) else str(value) for value in each.values())
 
 
 def add_commands(app: typer.Typer) -> None:
