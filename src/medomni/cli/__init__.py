@@ -11,7 +11,8 @@ from typing import Annotated
 
 import typer
 
-from medomni.cli import contract, doctor, init
+from medomni.bench import cli as bench
+from medomni.cli import contract, demo, doctor, init
 from medomni.studio import cli as studio
 from medomni.terminal import CONTEXT, OUR_FAULT, is_debug, set_debug
 
@@ -27,8 +28,10 @@ app = typer.Typer(
 )
 init.add_commands(app)
 doctor.add_commands(app)
+demo.add_commands(app)
 app.add_typer(contract.app, name="contract")
 app.add_typer(studio.app, name="studio")
+app.add_typer(bench.app, name="bench")
 
 
 def _print_version(asked: bool) -> None:

@@ -11,13 +11,15 @@ import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from medomni.core.errors import DocumentError, DocumentNotFoundError
 
-type JsonPath = tuple[Any, ...]
+# No `type` statements here and in `_yaml`: the perception service takes these modules into images whose
+# Python may be 3.11, and a test holds them to it.
+JsonPath: TypeAlias = tuple[Any, ...]  # noqa: UP040
 # Line of each entry of a mapping or list, and the same for what it holds; a scalar holds nothing.
-type Lines = dict[Any, tuple[int, Lines | None]]
+Lines: TypeAlias = "dict[Any, tuple[int, Lines | None]]"  # noqa: UP040
 
 MAX_DEPTH = 100
 MAX_NUMBER_DIGITS = 1000

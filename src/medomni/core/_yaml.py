@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Hashable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from medomni.core._document import (
     MAX_NUMBER_DIGITS,
@@ -30,7 +30,7 @@ from medomni.core.errors import DocumentError
 
 MAX_YAML_BYTES = 4 * 1024 * 1024
 _OCTAL = re.compile(r"[-+]?0[0-7_]+")
-type _Steps = tuple[str, ...]
+_Steps: TypeAlias = tuple[str, ...]  # noqa: UP040 - see `_document`
 
 
 def read_yaml(path: str | Path, *, max_bytes: int = MAX_YAML_BYTES) -> Document:

@@ -114,6 +114,18 @@ class StatisticsError(MedomniError, ValueError):
     code = "statistics-invalid"
 
 
+class SignatureError(MedomniError, ValueError):
+    """A signature does not show what it should; `code` says why."""
+
+    code = "signature-wrong"
+
+
+class SigningKeyError(MedomniError, ValueError):
+    """A key of this workspace, or of a keyring, cannot be used; `code` says why."""
+
+    code = "key-unreadable"
+
+
 class WriteError(MedomniError, OSError):
     """A result could not be written; what was there before is untouched."""
 

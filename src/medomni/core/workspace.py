@@ -150,6 +150,21 @@ class Workspace:
         """The folder of what can be made again."""
         return self.root / ".medomni"
 
+    @property
+    def keys(self) -> Path:
+        """The folder of this workspace's own secrets, which nobody can make again."""
+        return self.cache / "keys"
+
+    @property
+    def signing_key(self) -> Path:
+        """The key that signs the records made here."""
+        return self.keys / "signing.pem"
+
+    @property
+    def answers_key(self) -> Path:
+        """The secret of the keyed digests of answers."""
+        return self.keys / "answers.key"
+
     def imported(self, release: str) -> Path:
         """The folder of an imported data release, such as `mimic-iv/3.1`."""
         dataset, slash, version = release.partition("/")

@@ -228,7 +228,9 @@ def test_the_doctor_tells_what_this_machine_can_do(place: Path, tmp_path: Path, 
     assert f"workspace: {place}, content release 0.3.0" in out
     found = json.loads(run("doctor", "--json")[1])
     assert found["workspace"] == {"root": str(place), "release": "0.3.0", "note": ""}
-    assert set(found["programs"]) == {"bwrap", "docker", "podman", "harbor"}
+    assert set(found["programs"]) == {"bwrap", "docker", "podman"}
+    assert [each["kind"] for each in found["environments"]] == ["docker", "podman", "local"]
+    assert found["harbor"]["version"]
     monkeypatch.chdir(tmp_path)
     assert "no workspace here" in run("doctor")[1]
     assert run("doctor", "--workspace", tmp_path)[0] == 2

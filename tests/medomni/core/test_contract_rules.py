@@ -27,6 +27,8 @@ EVERY_KIND = [
     "answers-depth", "benchmark-depth", "build-manifest-depth", "built-task-depth", "run-plan-depth",
     "comparison-record-depth", "release-lock-depth", "run-record-depth", "score-record-depth",
     "task-set-depth", "withdrawn-depth",
+    "keyring-depth", "keyring-key", "keyring-not-finite",
+    "suite-record-depth", "suite-record-key", "suite-record-not-finite",
     "answers-key", "benchmark-key", "run-plan-key", "task-set-key", "withdrawn-key",
 ]  # fmt: skip
 
@@ -227,11 +229,9 @@ def test_a_newer_form_is_refused_by_name() -> None:
 
 
 ODD = st.sampled_from(["", "a_b@n20", "a_b:x@n20", "#", "../x"])
-JUNK = st.recursive(
-    st.none() | st.booleans() | st.integers(-1, 2) | st.floats() | ODD,
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=2), inner, max_size=2),
-    max_leaves=4,
-)  # fmt: skip
+PLAIN = st.none() | st.booleans() | st.integers(-1, 2) | st.floats() | ODD
+NESTED = PLAIN | st.lists(PLAIN, max_size=2) | st.dictionaries(st.text(max_size=2), PLAIN, max_size=2)
+JUNK = NESTED | st.lists(NESTED, max_size=2) | st.dictionaries(st.text(max_size=2), NESTED, max_size=2)
 
 
 @settings(max_examples=250)

@@ -32,9 +32,11 @@ FAULTS_OF_RULES: Mapping[str, tuple[str, ...]] = {
     "build-manifest": ("conflict", "pair", "path", "unique"),
     "built-task": ("conflict", "order", "pair", "unique"),
     "comparison-record": ("conflict", "pair"),
+    "keyring": ("unique",),
     "release-lock": ("conflict", "pair"),
     "run-record": ("conflict", "pair", "unique"),
     "score-record": ("conflict", "pair"),
+    "suite-record": ("conflict", "order", "pair", "unique"),
     "task-set": ("conflict", "name", "pair", "unique"),
     "withdrawn": ("pair", "unique"),
 }
@@ -194,6 +196,30 @@ def _run_record(value: dict[str, Any], place: Path | None) -> Found:
             )
 
 
+def _suite_record(value: dict[str, Any], _place: Path | None) -> Found:
+    entries = _mappings(value, "pairs")
+    names = [((*path, "pair"), entry.get("pair")) for path, entry in entries]
+    yield from _pairs(names)
+    yield from _unique(names)
+    for (_, before), (path, pair) in pairwise(names):
+        if isinstance(before, str) and isinstance(pair, str) and pair < before:
+            yield Problem(path, "order", f"the pair {pair} stands behind {before}", "sort by their names")
+    agents = _mappings(value, "agents")
+    for path, agent in agents:
+        for key in ("run_ids", "skills"):
+            if isinstance(agent.get(key), list) and len(agent[key]) != len(entries):
+                yield Problem((*path, key), "conflict", f"{key} must have one entry for each of the pairs")
+    for path, test in _mappings(value, "tests"):
+        a, b = test.get("a"), test.get("b")
+        if _whole(a) and _whole(b) and (a == b or max(a, b) >= len(agents)):
+            yield Problem((*path, "b"), "conflict", f"{a} and {b} are no two of the agents")
+
+
+def _keyring(value: dict[str, Any], _place: Path | None) -> Found:
+    for name in ("name", "public_key"):
+        yield from _unique([((*path, name), key.get(name)) for path, key in _mappings(value, "keys")])
+
+
 def _release_lock(value: dict[str, Any], _place: Path | None) -> Found:
     for group in ("pairs", "builds"):
         named = value.get(group)
@@ -217,9 +243,11 @@ _RULES: Mapping[str, Callable[[dict[str, Any], Path | None], Found]] = {
     "build-manifest": _build_manifest,
     "built-task": _built_task,
     "comparison-record": _record,
+    "keyring": _keyring,
     "release-lock": _release_lock,
     "run-record": _run_record,
     "score-record": _record,
+    "suite-record": _suite_record,
     "task-set": _task_set,
     "withdrawn": _withdrawn,
 }
