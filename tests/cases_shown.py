@@ -1,4 +1,4 @@
-"""Which tests show that a failure case of clinical records comes out right; `test_cases_table.py` checks it.
+"""Which tests show that a failure case of records or runs comes out right; `test_cases_table.py` checks it.
 
 Tests are named by file (below `tests/`) and function: those of the case's kind, on inputs of their own, and
 the one that reads the case's files, which skips where they are not. Imaging cases are parameters of one test
@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 
 class Case(NamedTuple):
-    """A case in a few words, the tests of its kind, and the test of its files."""
+    """A case in a few words, the tests of its kind, and the test of its files, if they can be read."""
 
     what: str
     kind: list[str]
-    files: str
+    files: str | None
 
 
 # Cases that wait for a part that is not here yet, with the part.
@@ -28,6 +28,11 @@ _RECORD = "cases/test_record_cases.py"
 _HASH = "cases/test_hash_cases.py"
 _STUDIO = "medomni/studio"
 _EVIDENCE = f"{_STUDIO}/test_evidence_cases.py"
+_SCORE = "cases/test_score_cases.py"
+_IMAGING = "cases/test_imaging_cases.py"
+_BENCH = "medomni/bench"
+_ANSWERS = f"{_BENCH}/test_bench_answers_cli.py"
+_RECORDS = f"{_BENCH}/test_bench_records.py"
 
 CASES: dict[str, Case] = {
     "EH-01": Case(
@@ -134,5 +139,77 @@ CASES: dict[str, Case] = {
             "medomni/core/test_contract_rules.py::test_nan_in_json_names_its_place",
         ],
         f"{_HASH}::test_eh_31_a_version_is_an_integer_and_nothing_like_one",
+    ),
+    "RN-01": Case(
+        "errored samples leave the denominator",
+        [
+            f"{_RECORDS}::test_errors_of_the_agent_stay_in_the_denominator",
+            f"{_RECORDS}::test_atoms_that_were_not_run_count_as_missing",
+        ],
+        f"{_SCORE}::test_rn_01_errors_stay_in_the_denominator",
+    ),
+    # Nothing is kept from run to run, so that the case's file of kept answers has no reader.
+    "RN-04": Case(
+        "cache not keyed by agent",
+        [f"{_BENCH}/run/test_run_end_to_end.py::test_the_answers_of_one_agent_are_never_another_s"],
+        None,
+    ),
+    "RN-06": Case(
+        "answer key guessed",
+        [f"{_ANSWERS}::test_several_targets_come_from_one_file"],
+        f"{_SCORE}::test_rn_06_a_missing_key_is_a_missing_answer_and_no_key_is_guessed",
+    ),
+    "RN-08": Case(
+        "orphan process after the deadline",
+        [f"{_BENCH}/run/test_run_cases.py::test_an_agent_s_orphan_dies_with_its_time_and_scores_nothing"],
+        f"{_BENCH}/run/test_run_cases.py::test_an_agent_s_orphan_dies_with_its_time_and_scores_nothing",
+    ),
+    "RN-10": Case(
+        "checker log leaks expected values",
+        [
+            f"{_SCORE}::test_rn_10_the_score_of_the_case_names_who_and_no_right_answer",
+            f"{_RECORDS}::test_no_public_file_holds_an_atom_a_patient_or_an_answer",
+            f"{_BENCH}/run/test_run_cases.py::test_a_value_beside_a_target_s_name_is_found",
+        ],
+        f"{_BENCH}/run/test_run_cases.py::test_a_checker_s_log_with_a_right_answer_is_refused",
+    ),
+    "RN-11": Case(
+        "score files inside a submission",
+        [f"{_ANSWERS}::test_extra_files_folders_and_keys_are_told_of_and_never_scored"],
+        f"{_IMAGING}::test_rn_11_files_that_look_like_scores_are_listed_and_read_by_nobody",
+    ),
+    "RN-13": Case(
+        "ties in AUC",
+        [f"{_BENCH}/test_bench_metrics.py::test_ties_count_half"],
+        f"{_SCORE}::test_rn_13_ties_count_half",
+    ),
+    "RN-14": Case(
+        "QWK with an unused category",
+        [f"{_BENCH}/test_bench_metrics.py::test_classes_that_do_not_occur_keep_their_places"],
+        f"{_SCORE}::test_rn_14_a_class_that_never_occurs_keeps_its_place",
+    ),
+    "RN-15": Case(
+        "QWK 0/0",
+        [f"{_BENCH}/test_bench_metrics.py::test_agreement_on_one_class_is_no_kappa_and_no_atoms_are_none"],
+        f"{_SCORE}::test_rn_15_nothing_over_nothing_is_null_with_a_reason",
+    ),
+    "RN-17": Case(
+        "positional pairing of answers",
+        [f"{_RECORDS}::test_answers_are_joined_by_name_and_never_by_position"],
+        f"{_SCORE}::test_rn_17_answers_are_joined_by_name",
+    ),
+    # Its files are of a made-up form; the kind is shown on ours.
+    "RN-20": Case(
+        "exit code 0 on failure",
+        [
+            "cases/test_exit_code_cases.py::test_a_check_exits_1_for_anything_wrong_and_names_it",
+            "cases/test_exit_code_cases.py::test_a_pipe_hides_no_exit_code",
+        ],
+        None,
+    ),
+    "RN-23": Case(
+        "labels taken from the command line",
+        [f"{_ANSWERS}::test_a_target_that_is_not_whole_is_refused"],
+        f"{_IMAGING}::test_rn_23_labels_on_the_command_line_are_refused",
     ),
 }
