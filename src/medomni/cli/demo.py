@@ -133,7 +133,7 @@ def _ranked(workspace: Workspace, runs: list[Path], board: Path) -> str:
     score.score(runs, workspace=workspace.root)
     first, second = runs
     compare.compare(first, second, workspace=workspace.root)
-    leaderboard.leaderboard(runs, workspace=workspace.root)
+    leaderboard.leaderboard(task_set=_SET, workspace=workspace.root)
     leaderboard.leaderboard(html=board, workspace=workspace.root)
     return str(board)
 
