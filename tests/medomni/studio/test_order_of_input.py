@@ -80,7 +80,13 @@ def test_shuffled_files_are_stored_as_the_same_bytes(place: Workspace, shuffled:
     assert len(one) > 30
 
 
-@pytest.mark.parametrize("label", LABELS)
+# The others of the nine are as much a part of this, and slow.
+QUICK = ("ckd_g_stage", "sepsis3_onset_12_60h", "unplanned_readmit_30d")
+
+
+@pytest.mark.parametrize(
+    "label", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in LABELS]
+)
 def test_a_label_is_the_same_for_one_thread_and_two_and_for_shuffled_rows(
     place: Workspace, shuffled: Workspace, label: str
 ) -> None:
