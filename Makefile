@@ -5,7 +5,7 @@ UV := $(VENV)/bin/uv
 UV_VERSION := 0.13.9
 READY := $(VENV)/.ready
 
-.PHONY: setup demo test slow lint fix docs check lock bench bench-studio harbor harbor-lint base-image clean
+.PHONY: setup demo test slow lint fix docs check lock bench bench-studio bench-agents harbor harbor-lint base-image clean
 
 setup: $(READY)
 
@@ -56,6 +56,9 @@ SCALE ?= 0.05
 
 bench-studio: setup  ## time a cohort against a query by hand; SCALE=1.0 is MIMIC-IV 3.1's real size
 	$(PY) benchmarks-perf/studio.py --scale $(SCALE)
+
+bench-agents: setup  ## time scores and intervals of agents against loops over scikit-learn
+	$(PY) benchmarks-perf/bench.py
 
 # What cannot be installed is missing from the table; that is no reason to stop.
 $(PEERS)/.ready: benchmarks-perf/peers-requirements.txt
