@@ -5,17 +5,15 @@ Leaves to others: making locks, and whether what a pair means has changed since 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from medomni.core import contracts
+from medomni.core.releases import locked_releases
 from medomni.core.workspace import Workspace
 
-_SUFFIX = ".lock.json"
-_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:-([a-z0-9]+(?:\.[a-z0-9]+)*))?")
 type HashKey = tuple[str, str, int, str, str]
 
 
@@ -39,10 +37,8 @@ def release_locks(workspace: Workspace) -> list[Lock]:
         IssuesError: A lock breaks its contract.
         DocumentError: A lock cannot be read.
     """
-    folder = workspace.release_lock("0.0.0").parent
-    found = [path for path in folder.glob(f"*{_SUFFIX}") if _VERSION.fullmatch(_release(path))]
-    found.sort(key=lambda path: _order(_release(path)))
-    return [Lock(path, contracts.load("release-lock", path)) for path in found]
+    paths = [workspace.release_lock(release) for release in locked_releases(workspace)]
+    return [Lock(path, contracts.load("release-lock", path)) for path in paths]
 
 
 def expected_hashes(workspace: Workspace) -> dict[HashKey, str]:
@@ -60,22 +56,3 @@ def expected_hashes(workspace: Workspace) -> dict[HashKey, str]:
         for pair, parts in lock.value["pairs"].items()
         for row in parts["hashes"]
     }
-
-
-def _release(path: Path) -> str:
-    return path.name.removesuffix(_SUFFIX)
-
-
-def _order(version: str) -> tuple[tuple[int, ...], bool, tuple[tuple[bool, int, str], ...]]:
-    """What sorts versions: by their numbers, a candidate such as `0.4.0-rc.1` before its release.
-
-    Source: Semantic Versioning 2.0.0, 11.
-    """
-    found = _VERSION.fullmatch(version)
-    numbers, rest = (found.groups()[:3], found[4]) if found else ((), None)
-    parts = (rest or "").split(".") if rest else []
-    return (
-        tuple(map(int, numbers)),
-        rest is None,
-        tuple((not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts),
-    )

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from medomni.cli import app
 from medomni.core.hashing import task_set_hash
+from medomni.core.releases import version_order
 from medomni.core.workspace import Workspace
 from medomni.studio.release.check import ReleaseCheck, check_release
-from medomni.studio.release.locks import version_order
 
 TASK = "mini_stage"
 

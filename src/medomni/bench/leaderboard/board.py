@@ -22,7 +22,7 @@ from medomni.bench.leaderboard.records import Record, Records
 from medomni.bench.leaderboard.suite import suite_of
 from medomni.bench.release_locks import HashKey
 from medomni.bench.task_sets import TaskSet
-from medomni.core.ranking import Decision, PairedTest, decide, rank_intervals
+from medomni.core.ranking import PairedTest, decide, rank_intervals
 
 type Groups = Mapping[Comparable, Mapping[str, Counting]]
 
@@ -103,25 +103,8 @@ def _tests(groups: Groups, comparisons: Sequence[Record]) -> dict[tuple[Comparab
     made = [PairedTest(a, b, result["difference"], result["p"]) for a, b, result in found.values()]
     tests: dict[tuple[Comparable, str], list[Test]] = {}
     for (group, target, _), (a, b, result), said in zip(found, found.values(), decide(made), strict=True):
-        tests.setdefault((group, target), []).append(test_of(a, b, result, said))
+        tests.setdefault((group, target), []).append(facts.paired_test(a, b, result, said))
     return tests
-
-
-def test_of(first: str, second: str, result: Mapping[str, Any], said: Decision) -> Test:
-    """A record's paired result, with what it says on its board."""
-    return Test(
-        first=first,
-        second=second,
-        n=result["n"],
-        difference=result["difference"],
-        ci=facts.interval_of(result["ci"]),
-        p=result["p"],
-        p_holm=said.p_holm,
-        wins=result["better"],
-        ties=result["equal"],
-        losses=result["worse"],
-        better=said.better,
-    )
 
 
 def _rankings(

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from medomni.bench.leaderboard.model import Interval, Usage
+from medomni.bench.leaderboard.model import Interval, Test, Usage
+from medomni.core.ranking import Decision
 
 LOWER_IS_BETTER = frozenset({"mae"})
 # Where no agent that always says the same lies; mae has no such number that is the same everywhere.
@@ -45,6 +46,23 @@ def is_better(metric: str, first: float, second: float) -> bool:
 def interval_of(ends: Any) -> Interval | None:
     """An interval of a record."""
     return None if ends is None else (float(ends[0]), float(ends[1]))
+
+
+def paired_test(first: str, second: str, result: Mapping[str, Any], said: Decision) -> Test:
+    """A record's paired result, with what it says on its board."""
+    return Test(
+        first=first,
+        second=second,
+        n=result["n"],
+        difference=result["difference"],
+        ci=interval_of(result["ci"]),
+        p=result["p"],
+        p_holm=said.p_holm,
+        wins=result["better"],
+        ties=result["equal"],
+        losses=result["worse"],
+        better=said.better,
+    )
 
 
 def usage_of(record: Mapping[str, Any]) -> Usage:

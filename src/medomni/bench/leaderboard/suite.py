@@ -170,21 +170,7 @@ def _tests(
 
 
 def _test(place: Place, first: str, second: str, result: Mapping[str, Any], said: Decision) -> Test:
-    return Test(
-        first=first,
-        second=second,
-        n=result["n"],
-        difference=result["difference"],
-        ci=facts.interval_of(result["ci"]),
-        p=result["p"],
-        p_holm=said.p_holm,
-        wins=result["better"],
-        ties=result["equal"],
-        losses=result["worse"],
-        better=said.better,
-        arm=place[0],
-        variant=place[1],
-    )
+    return replace(facts.paired_test(first, second, result, said), arm=place[0], variant=place[1])
 
 
 def _ranked(rows: Sequence[SuiteRow], tests: Sequence[Test]) -> tuple[SuiteRow, ...]:

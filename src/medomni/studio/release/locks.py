@@ -5,18 +5,14 @@ Leaves to others: comparing with it (`check`), and writing a new one (`freezing`
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from medomni.core import contracts
 from medomni.core.issues import IssuesError, error
+from medomni.core.releases import LOCK_SUFFIX, locked_releases
 from medomni.core.workspace import Workspace
-
-_SUFFIX = ".lock.json"
-_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:-([a-z0-9]+(?:\.[a-z0-9]+)*))?")
-type Order = tuple[tuple[int, ...], bool, tuple[tuple[bool, int, str], ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +40,6 @@ class Lock:
         }
 
 
-def version_order(version: str) -> Order:
-    """What sorts versions: by their numbers, a candidate such as `0.4.0-rc.1` before its release.
-
-    Source: Semantic Versioning 2.0.0, 11.
-    """
-    found = _VERSION.fullmatch(version)
-    if found is None:
-        return (), False, ()
-    parts = tuple(
-        (not part.isdigit(), int(part) if part.isdigit() else 0, part)
-        for part in (found[4].split(".") if found[4] else ())
-    )
-    return tuple(int(found[number]) for number in (1, 2, 3)), found[4] is None, parts
-
-
 def lock_of(workspace: Workspace, release: str) -> Lock | None:
     """The lock of a release; None where it is not frozen.
 
@@ -72,7 +53,7 @@ def lock_of(workspace: Workspace, release: str) -> Lock | None:
     value = contracts.load("release-lock", path)
     if value["release"] != release:
         what = f"the lock is that of {value['release']}, and its file is called {release}"
-        issue = error("release-lock-name", str(path), what, f"call it {value['release']}{_SUFFIX}")
+        issue = error("release-lock-name", str(path), what, f"call it {value['release']}{LOCK_SUFFIX}")
         raise IssuesError(what, issues=[issue], where=str(path))
     return Lock(path, value)
 
@@ -84,9 +65,5 @@ def last_lock(workspace: Workspace) -> Lock | None:
         IssuesError: As `lock_of`.
         DocumentError: It cannot be read.
     """
-    folder = workspace.release_lock("0.0.0").parent
-    names = (path.name.removesuffix(_SUFFIX) for path in folder.glob(f"*{_SUFFIX}"))
-    known = [name for name in names if _VERSION.fullmatch(name)]
-    if not known:
-        return None
-    return lock_of(workspace, max(known, key=version_order))
+    known = locked_releases(workspace)
+    return lock_of(workspace, known[-1]) if known else None
